@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"spindle/internal/fault"
+)
+
+// lock takes an exclusive lock on a file, which is made if need be. The kernel
+// releases it when this process ends. The file stays: to remove it would need
+// a second lock. It is polled because flock(2) cannot be interrupted by a
+// context; a wait is for a build of seconds to hours, so a quarter of a second
+// more is nothing.
+func lock(ctx context.Context, path string) (unlock func() error, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return f.Close, nil
+		case errors.Is(err, syscall.EINTR):
+			continue
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w (a network file system? choose a local directory)", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("wait for another process to build it: %w", context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// syncFS writes the whole file system that holds dir to its disk, and reports
+// write errors (since Linux 5.8).
+func syncFS(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Syncfs(int(f.Fd())); err != nil {
+		return &os.PathError{Op: "sync file system of", Path: dir, Err: err}
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// spaceHint says what to do if err means that the disk is full. Programs that
+// a build runs say so only in words, which their error quotes.
+func spaceHint(dir string, err error) error {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
+		strings.Contains(err.Error(), "No space left on device") ||
+		strings.Contains(err.Error(), "Disk quota exceeded")
+	if !full || fault.Hint(err) != "" {
+		return err
+	}
+	return &fault.Error{
+		Kind:   fault.Machinery,
+		Reason: "disk-full",
+		Err:    err,
+		Hint:   "free some space in " + dir + ", or choose a cache directory on a larger disk",
+	}
+}
