@@ -1,0 +1,323 @@
+package pipeline
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"spindle/internal/unit"
+)
+
+// checker looks for what is wrong with a plan that the types of its parts do
+// not say. Parts where a problem is known already are left alone.
+type checker struct {
+	*source
+	plan *Plan
+	root *node
+}
+
+// Bounds of what a plan may ask for. They are far beyond use and catch slips.
+const (
+	maxRepeat    = 1000
+	maxSamples   = 100_000
+	minMemory    = 64 * unit.MiB
+	maxMemory    = 4 * unit.TiB
+	maxCPUs      = 255
+	minBootLimit = time.Second
+	minLimit     = time.Second
+	maxLimit     = 30 * 24 * time.Hour
+)
+
+func (c *checker) check() {
+	c.required()
+	c.name()
+	c.machine()
+	c.sources()
+	c.drives()
+	c.arms()
+	c.conditions()
+	c.workloads()
+	c.options()
+	c.extent()
+}
+
+// ok says whether the node is in the plan and worth a closer look.
+func (c *checker) ok(keys ...string) (*node, bool) {
+	n := c.root.get(keys...)
+	return n, n != nil && !n.broken()
+}
+
+// required names the parts that no plan does without.
+func (c *checker) required() {
+	for _, r := range []struct{ key, want string }{
+		{"name", "a word that names the run, such as name: wbt-v5"},
+		{"kernels", "a mapping of names to kernels, such as base: {deb: linux-image-6.12-amd64}"},
+		{"drives", "a mapping of names to drives, such as sata: {profile: sata-7200}"},
+		{"arms", "a mapping of names to arms, the baseline first, such as vanilla: {kernel: base}"},
+		{"conditions", "a mapping with filesystem and scheduler"},
+		{"workloads", "a list, such as - dd: {size: 96MiB, conv: fsync}"},
+	} {
+		n := c.root.get(r.key)
+		switch {
+		case n == nil && slices.ContainsFunc(c.root.fields, func(f *node) bool { return f.wrong && nearest(f.key.text, []string{r.key}) != "" }):
+			// Written with a slip, which is reported.
+		case n == nil:
+			c.at(1, 1, 1, fmt.Sprintf("the plan has no %s: it wants %s", r.key, r.want))
+		case n.kind != scalar && len(n.fields)+len(n.items) == 0 && !n.broken():
+			c.entry(n, "%s is empty: it wants %s", r.key, r.want)
+		case n.null && !n.broken():
+			c.entry(n, "%s is empty: it wants %s", r.key, r.want)
+		}
+	}
+}
+
+// slugs are names that become parts of file names and of lines in reports.
+var slugs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+const maxSlug = 40
+
+// slug checks a name, which stands at n: in its key or, if value is set, in
+// its value.
+func (c *checker) slug(n *node, what, name string, value bool) {
+	report := c.entry
+	if value {
+		report = c.value
+	}
+	switch {
+	case !slugs.MatchString(name):
+		report(n, "%s %s: only letters, digits, \".\", \"_\" and \"-\", with a letter or digit first (it becomes part of file names)", what, quote(name))
+	case len(name) > maxSlug:
+		report(n, "%s %s has %d characters: at most %d keep tables readable", what, quote(name), len(name), maxSlug)
+	}
+}
+
+func (c *checker) name() {
+	if n, ok := c.ok("name"); ok {
+		c.slug(n, "name", c.plan.Name, true)
+	}
+}
+
+func (c *checker) machine() {
+	m := c.plan.Machine
+	if n, ok := c.ok("machine", "memory"); ok && (m.Memory < minMemory || m.Memory > maxMemory) {
+		c.value(n, "memory %s: from %s to %s make a guest", m.Memory, minMemory, maxMemory)
+	}
+	if n, ok := c.ok("machine", "cpus"); ok && (m.CPUs < 1 || m.CPUs > maxCPUs) {
+		c.value(n, "cpus %d: from 1 to %d make a guest", m.CPUs, maxCPUs)
+	}
+	if n, ok := c.ok("machine", "accel"); ok {
+		if known := []string{"auto", "kvm", "tcg"}; !slices.Contains(known, m.Accel) {
+			c.value(n, "%s", unknown("accelerator", m.Accel, known))
+		}
+	}
+	if n, ok := c.ok("machine", "boot-limit"); ok && (m.BootLimit.Std() < minBootLimit || m.BootLimit.Std() > maxLimit) {
+		c.value(n, "boot-limit %s: from %s to %s make sense", m.BootLimit, unit.Duration(minBootLimit), unit.Duration(maxLimit))
+	}
+}
+
+// sources checks the kernels, the archive and the image they come from.
+func (c *checker) sources() {
+	if n := c.root.get("kernels"); n != nil {
+		for _, f := range n.fields {
+			c.slug(f, "kernel", f.key.text, false)
+			if !f.broken() {
+				c.valid(f, "kernel "+f.key.text, c.plan.Kernels[f.key.text].Validate())
+			}
+		}
+	}
+}
+
+func (c *checker) drives() {
+	n := c.root.get("drives")
+	if n == nil {
+		return
+	}
+	for _, f := range n.fields {
+		c.slug(f, "drive", f.key.text, false)
+		if !f.broken() {
+			c.valid(f, "drive "+f.key.text, c.plan.Drives[f.key.text].Validate())
+		}
+	}
+}
+
+func (c *checker) arms() {
+	for i := range c.plan.Arms {
+		arm := &c.plan.Arms[i]
+		n := c.root.get("arms", arm.Name)
+		c.slug(n, "arm", arm.Name, false)
+		if n.broken() {
+			continue
+		}
+		kernel := n.get("kernel")
+		if kernel == nil {
+			c.entry(n, "arm %s has no kernel: it wants kernel: and one of the names under kernels", arm.Name)
+			continue
+		}
+		if all := c.root.get("kernels"); all != nil && !all.wrong && all.get(arm.Kernel) == nil {
+			c.value(kernel, "%s", unknown("kernel", arm.Kernel, keys(all)))
+		}
+		c.settings(n.get("sysctl"), sysctlName, "a sysctl such as vm.dirty_ratio")
+		c.settings(n.get("queue"), queueName, "a file under /sys/block/X/queue such as wbt_lat_usec")
+		if f := n.get("queue", "scheduler"); f != nil && !f.broken() {
+			c.entry(f, "the scheduler is a condition, not a setting of an arm: name it in conditions")
+		}
+	}
+}
+
+var (
+	sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
+	queueName  = regexp.MustCompile(`^[a-z0-9_]+(/[a-z0-9_]+)?$`)
+)
+
+// settings checks names and values of kernel settings. Whether the kernel has
+// them is seen in the guest only.
+func (c *checker) settings(n *node, name *regexp.Regexp, want string) {
+	if n == nil || n.broken() {
+		return
+	}
+	for _, f := range n.fields {
+		switch {
+		case !name.MatchString(f.key.text):
+			c.entry(f, "%s is not %s", quote(f.key.text), want)
+		case strings.TrimSpace(f.text) == "" || strings.ContainsAny(f.text, "\n\x00"):
+			c.value(f, "%s wants one line of text, not %s", f.name(), quote(f.text))
+		}
+	}
+}
+
+func (c *checker) conditions() {
+	n, ok := c.ok("conditions")
+	if n == nil {
+		return
+	}
+	for _, axis := range []struct {
+		key    string
+		values []string
+		kind   string
+		known  []string
+		must   bool
+	}{
+		{"drive", c.plan.Conditions.Drive, "drive", keys(c.root.get("drives")), false},
+		{"filesystem", c.plan.Conditions.Filesystem, "filesystem", filesystems(), true},
+		{"scheduler", c.plan.Conditions.Scheduler, "scheduler", schedulers(), true},
+	} {
+		list := n.get(axis.key)
+		if list == nil {
+			if axis.must && ok && len(n.fields) > 0 {
+				c.entry(n, "conditions have no %s: it wants a list of some of %s", axis.key, strings.Join(axis.known, ", "))
+			}
+			continue
+		}
+		if list.wrong || axis.key == "drive" && (c.root.get("drives") == nil || c.root.get("drives").wrong) {
+			continue
+		}
+		for i, item := range list.items {
+			if item.broken() {
+				continue
+			}
+			if v := axis.values[i]; !slices.Contains(axis.known, v) {
+				c.value(item, "%s%s", unknown(axis.kind, v, axis.known), formerly(v))
+			}
+		}
+	}
+}
+
+// formerly adds what became of schedulers that older texts name.
+func formerly(scheduler string) string {
+	switch scheduler {
+	case "cfq":
+		return " (cfq left Linux in 5.0)"
+	case "noop", "deadline":
+		return " (the single-queue schedulers left Linux in 5.0)"
+	}
+	return ""
+}
+
+func (c *checker) workloads() {
+	n := c.root.get("workloads")
+	if n == nil || n.wrong {
+		return
+	}
+	first := make(map[string]*node)
+	for i, item := range n.items {
+		if item.broken() {
+			continue
+		}
+		w := c.plan.Workloads[i]
+		c.valid(item, "workload", w.Validate())
+		if item.broken() {
+			continue
+		}
+		name := workloadName(w)
+		if given := item.get("name"); given != nil {
+			c.slug(given, "name", name, true)
+		}
+		if other := first[name]; other != nil {
+			c.entry(item, "a workload named %s is there already, in line %d: give this one another name:", quote(name), other.line)
+			continue
+		}
+		first[name] = item
+	}
+}
+
+// options checks which filesystems mkfs and mount options are for.
+func (c *checker) options() {
+	for _, key := range []string{"mkfs", "mount"} {
+		n := c.root.get(key)
+		if n == nil || n.wrong {
+			continue
+		}
+		for _, f := range n.fields {
+			if !f.broken() && !slices.Contains(filesystems(), f.key.text) {
+				c.entry(f, "%s", unknown("filesystem", f.key.text, filesystems()))
+			}
+		}
+	}
+}
+
+// extent checks how much there is to do.
+func (c *checker) extent() {
+	p := c.plan
+	if n, ok := c.ok("repeat"); ok && (p.Repeat < 1 || p.Repeat > maxRepeat) {
+		c.value(n, "repeat %d: from 1 to %d blocks can be run", p.Repeat, maxRepeat)
+	}
+	if n, ok := c.ok("limit"); ok && (p.Limit.Std() < minLimit || p.Limit.Std() > maxLimit) {
+		c.value(n, "limit %s: from %s to %s make sense", p.Limit, unit.Duration(minLimit), unit.Duration(maxLimit))
+	}
+	if len(c.problems) > 0 {
+		return
+	}
+	conditions := len(p.Conditions.Drive) * len(p.Conditions.Filesystem) * len(p.Conditions.Scheduler) * len(p.Workloads)
+	if samples := conditions * len(p.Arms) * p.Repeat; samples > maxSamples {
+		c.at(1, 1, 1, fmt.Sprintf("the plan has %d samples (%d arms × %d conditions × %d blocks): at most %d can be laid out",
+			samples, len(p.Arms), conditions, p.Repeat, maxSamples))
+	}
+}
+
+// valid reports what a room says about its part of the plan: at the key that
+// the error speaks of, if it begins with one, else at the whole entry.
+func (c *checker) valid(n *node, what string, err error) {
+	if err == nil {
+		return
+	}
+	message := err.Error()
+	for _, f := range n.fields {
+		if strings.HasPrefix(message, f.key.text+" ") || strings.HasPrefix(message, f.key.text+":") {
+			c.value(f, "%s", message)
+			return
+		}
+	}
+	c.entry(n, "%s: %s", what, message)
+}
+
+func keys(n *node) []string {
+	var names []string
+	if n != nil {
+		for _, f := range n.fields {
+			names = append(names, f.key.text)
+		}
+	}
+	return names
+}

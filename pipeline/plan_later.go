@@ -1,0 +1,49 @@
+package pipeline
+
+import "slices"
+
+// laterKey says of a key that belongs to plans, but not yet to this version,
+// what to do without it; "" for a key that nobody knows. It is asked only
+// after the types of the plan were, so a key that has arrived needs no change
+// here.
+func laterKey(n *node) string {
+	for _, l := range []struct{ path, instead string }{
+		{"scale", "write the sizes and the memory as they shall be"},
+		{"compare", "the arms are what is compared"},
+		{"kernels.*.git", "take a package (deb: linux-image-6.12-amd64) or a kernel that is built (path: arch/x86/boot/bzImage)"},
+		{"kernels.*.rev", "take a package (deb:) or a kernel that is built (path:)"},
+		{"kernels.*.series", "apply the patches and build, then give the kernel by path:"},
+		{"kernels.*.tarball", "build it, then give the kernel by path:"},
+		{"kernels.*.config", "build it, then give the kernel by path:"},
+		{"drives.*.passthrough", "drives are modelled (profile: sata-7200)"},
+		{"drives.*.destroy", "drives are modelled (profile: sata-7200)"},
+		{"drives.*.count", "a drive is one disk"},
+		{"drives.*.raid", "a drive is one disk"},
+		{"drives.*.stripe", "a drive is one disk"},
+		{"drives.*.controller-cache", "a drive has only its own cache"},
+		{"arms.*.bdi", "sysctl, queue, mount and cmdline are what an arm can set"},
+		{"arms.*.cgroup", "sysctl, queue, mount and cmdline are what an arm can set"},
+		{"conditions.clients", "workloads run in one guest"},
+	} {
+		if matches(n, l.path) {
+			return l.instead
+		}
+	}
+	return ""
+}
+
+// laterValue does the same for a value.
+func laterValue(n *node) string {
+	if matches(n, "repeat") && n.text == "auto" {
+		return "write a number of blocks, such as 3"
+	}
+	return ""
+}
+
+// matches compares the place of n with a pattern in which "*" stands for any
+// one key.
+func matches(n *node, pattern string) bool {
+	return slices.EqualFunc(n.path(), splitPath(pattern), func(key, want string) bool {
+		return want == "*" || key == want
+	})
+}
