@@ -1,0 +1,163 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"spindle/internal/fault"
+)
+
+const (
+	manifestFile = "manifest.json"
+	planFile     = "plan.yaml"
+	lockFile     = "lock"
+	sampleFile   = "sample.json"
+	attemptFile  = "attempt.json"
+	samplesDir   = "samples"
+	attemptsDir  = "attempts"
+	draftsDir    = "drafts"
+)
+
+// Run is a run directory. One from [Open] only reads; one from [Create] or
+// [Resume] holds the writer's lock until [Run.Close]. Its methods may be
+// called from many goroutines.
+type Run struct {
+	dir      string
+	manifest Manifest
+	cells    map[place]Cell // by where a sample of it lies
+	lock     *os.File       // nil for a reader
+
+	// drafts guards the directories that hold drafts: one that a Begin makes
+	// must not go as empty under it.
+	drafts sync.Mutex
+}
+
+// place is where a sample lies under samples/, attempts/ or drafts/.
+type place struct {
+	block int
+	slug  string
+}
+
+func (p place) path() string { return filepath.Join(fmt.Sprintf("b%d", p.block), p.slug) }
+
+// Create makes the directory of a new run and locks it. It fills in the
+// format number and the plan's hash. A directory that has anything in it is
+// refused with a fault of the plan.
+func Create(dir string, m Manifest) (*Run, error) {
+	m.Format = Format
+	m.Plan.Hash = hashText(m.Plan.Text)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("create run %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	l, err := lock(dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := create(dir, m, l)
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func create(dir string, m Manifest, l *os.File) (*Run, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case lockFile, planFile: // of a Create that was cut short
+		case manifestFile:
+			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
+		default:
+			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: directory is not empty (%s)", dir, e.Name()), Hint: "give the run a directory of its own"}
+		}
+	}
+	if err := writeFile(filepath.Join(dir, planFile), []byte(m.Plan.Text)); err != nil {
+		return nil, err
+	}
+	// Last: a directory is a run once it has a manifest.
+	if err := writeJSON(filepath.Join(dir, manifestFile), m); err != nil {
+		return nil, err
+	}
+	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil {
+		return nil, fmt.Errorf("create run %s: %w", dir, err)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	r.lock = l
+	return r, nil
+}
+
+// Open opens a run for reading.
+func Open(dir string) (*Run, error) {
+	m, err := load(filepath.Join(dir, manifestFile), decodeManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("open run %s: %w", dir, err), Hint: "a run directory is one that `spindle run` made; it has a manifest.json"}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open run: %w", err)
+	}
+	r := &Run{dir: dir, manifest: m, cells: map[place]Cell{}}
+	for i, b := range m.Blocks {
+		for _, c := range b {
+			r.cells[place{i + 1, c.Slug()}] = c
+		}
+	}
+	return r, nil
+}
+
+// Resume opens a run for writing: it takes the lock and turns the drafts of a
+// writer that ended early into attempts.
+func Resume(dir string) (*Run, error) {
+	r, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if r.lock, err = lock(r.dir); err != nil {
+		return nil, err
+	}
+	if err := r.sweep(); err != nil {
+		return nil, errors.Join(fmt.Errorf("resume run %s: %w", dir, err), r.Close())
+	}
+	return r, nil
+}
+
+// Close gives the writer's lock back. A reader's Close does nothing.
+func (r *Run) Close() error {
+	if r.lock == nil {
+		return nil
+	}
+	l := r.lock
+	r.lock = nil
+	return l.Close()
+}
+
+// Dir gives the run's directory as an absolute path.
+func (r *Run) Dir() string { return r.dir }
+
+// Manifest gives the manifest as it was written.
+func (r *Run) Manifest() Manifest { return r.manifest }
+
+// Planned gives the number of samples of the whole layout.
+func (r *Run) Planned() int { return len(r.cells) }
+
+// SampleDir gives the directory of a counted sample, where its raw files lie.
+func (r *Run) SampleDir(block int, c Cell) string {
+	return filepath.Join(r.dir, samplesDir, place{block, c.Slug()}.path())
+}
