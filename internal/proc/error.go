@@ -18,6 +18,8 @@ type Error struct {
 	ExitCode int            // -1 if it did not start or was killed
 	Signal   syscall.Signal // what killed it, or 0
 	Err      error          // the cause where it is not the program's own: a cancelled context, a failed start
+
+	asked bool // we sent the SIGKILL
 }
 
 // Error gives "mkfs.ext4 -F disk: exit status 1: last lines of its output".
@@ -30,7 +32,7 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	case e.Signal != 0:
 		fmt.Fprintf(&b, ": killed by %s", unix.SignalName(e.Signal))
-		if e.Signal == syscall.SIGKILL {
+		if e.Signal == syscall.SIGKILL && !e.asked {
 			b.WriteString(" (out of memory? see dmesg)")
 		}
 	default:

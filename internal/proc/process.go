@@ -29,8 +29,9 @@ type Process struct {
 	stderr *tail
 	stdin  chan error // result of feeding a Stdin that is no file, or nil
 
-	mu    sync.Mutex
-	ended bool // it ended; its id may be reused
+	mu     sync.Mutex
+	killed bool // by us
+	ended  bool // it ended; its id may be reused
 
 	done chan struct{}
 	err  error // valid after done
@@ -211,8 +212,9 @@ func (p *Process) reap(ctx context.Context) {
 	for unix.Waitid(unix.P_PID, p.Pid(), nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 	}
 	p.mu.Lock()
-	p.signal(syscall.SIGKILL)
+	p.signal(syscall.SIGKILL) // what is left of the group
 	p.ended = true
+	killed := p.killed
 	p.mu.Unlock()
 	if p.group != "" {
 		theGuard().release(p.group)
@@ -230,7 +232,7 @@ func (p *Process) reap(ctx context.Context) {
 		}
 	}
 	if err != nil || ctx.Err() != nil {
-		e := &Error{Cmd: p.name, Output: p.Tail(), ExitCode: -1}
+		e := &Error{Cmd: p.name, Output: p.Tail(), ExitCode: -1, asked: killed}
 		if err != nil {
 			e.fill(err)
 		}
@@ -271,6 +273,7 @@ func (p *Process) Signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
+		p.killed = p.killed || s == syscall.SIGKILL
 		p.signal(s)
 	}
 }

@@ -24,7 +24,7 @@ var tempName = regexp.MustCompile(`\.tmp-[0-9a-f]{16}$`)
 // parent must be on a file system with flock(2) locks for directories: any
 // local one, not NFS.
 //
-// The function remove may be called more than once. It removes files of
+// The function remove may be called more than once, also after it failed. It removes files of
 // subordinate user ids too, which an ordinary user gets by building a root file
 // system in a user namespace. If it fails the guardian tries again at our end.
 func TempDir(ctx context.Context, parent, pattern string) (dir string, remove func() error, err error) {
@@ -59,13 +59,21 @@ func TempDir(ctx context.Context, parent, pattern string) (dir string, remove fu
 			os.Remove(dir)
 			return fail(err)
 		}
-		return dir, sync.OnceValue(func() error {
+		var mu sync.Mutex
+		removed := false
+		return dir, func() error {
+			mu.Lock()
+			defer mu.Unlock()
+			if removed {
+				return nil
+			}
 			if err := wipe(context.WithoutCancel(ctx), dir); err != nil {
 				return err
 			}
+			removed = true
 			theGuard().release(line)
 			return lock.Close()
-		}), nil
+		}, nil
 	}
 }
 
