@@ -24,8 +24,9 @@ type MetricInfo struct {
 	Unit      string    `json:"unit"` // "s", "B/s", "1/s", "1" for a bare number
 	Direction Direction `json:"direction"`
 	Primary   bool      `json:"primary,omitempty"` // the verdict's headline metric of its workload
-	// Resolution is the smallest step the metric can show, in Unit; 0 if
-	// unknown. A spread below it is not evidence of a quiet system.
+	// Resolution is the step to which the value is measured, in Unit; 0 if
+	// unknown, or exact as a count is. A spread below it is not evidence of a
+	// quiet system.
 	Resolution float64 `json:"resolution,omitempty"`
 }
 

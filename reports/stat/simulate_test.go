@@ -1,0 +1,171 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// draws is the number of simulated comparisons for each case. A rate of 5 %
+// has then a standard error of 0.40 %.
+const draws = 3000
+
+// noises give a factor on a true value. Each has a spread of about 3 %, as
+// dd's runtime on an emulated disk has.
+var noises = map[string]func(*rand.Rand) float64{
+	"normal":    func(r *rand.Rand) float64 { return 1 + 0.03*r.NormFloat64() },
+	"lognormal": func(r *rand.Rand) float64 { return math.Exp(0.03 * r.NormFloat64()) },
+	// Skewed: now and then a run takes much longer.
+	"wide lognormal": func(r *rand.Rand) float64 { return math.Exp(0.5 * r.NormFloat64()) },
+	// Student's t with three degrees of freedom: heavy tails, infinite kurtosis.
+	"t3": func(r *rand.Rand) float64 { return math.Exp(0.03 * t3(r)) },
+}
+
+func t3(r *rand.Rand) float64 {
+	var chi2 float64
+	for range 3 {
+		z := r.NormFloat64()
+		chi2 += z * z
+	}
+	return r.NormFloat64() / math.Sqrt(chi2/3)
+}
+
+// draw makes n blocks. The host drifts by 10 % from block to block, far more
+// than the noise within one.
+func draw(r *rand.Rand, n int, change float64, noise func(*rand.Rand) float64) []Pair {
+	var out []Pair
+	for b := range n {
+		host := 100 * math.Exp(0.1*r.NormFloat64())
+		out = append(out, Pair{Block: b + 1, Base: host * noise(r), Arm: host * (1 + change) * noise(r)})
+	}
+	return out
+}
+
+// limit is what a rate may be at most if its true value is p: three standard
+// errors above.
+func limit(p float64, n int) float64 {
+	return p + 3*math.Sqrt(p*(1-p)/float64(n))
+}
+
+// An arm against itself must not give a change more often than the level
+// says, whatever the noise.
+func TestFalseClaims(t *testing.T) {
+	for name, noise := range noises {
+		for _, n := range []int{3, 5, 10} {
+			t.Run(fmt.Sprintf("%s n=%d", name, n), func(t *testing.T) {
+				t.Parallel()
+				r := rand.New(rand.NewPCG(1, uint64(n)))
+				claims, covered := 0, 0
+				for range draws {
+					v := Compare(draw(r, n, 0, noise), Lower)
+					if v.Kind == Better || v.Kind == Worse {
+						claims++
+					}
+					if v.Low <= 0 && 0 <= v.High {
+						covered++
+					}
+				}
+				rate := float64(claims) / draws
+				t.Logf("%.2f %% false claims", 100*rate)
+				if rate > limit(0.05, draws) {
+					t.Errorf("%.2f %% false claims, want 5 %% at most", 100*rate)
+				}
+				if rate == 0 {
+					t.Error("no false claim at all: the simulation tests nothing")
+				}
+				if float64(covered)/draws != 1-rate {
+					t.Errorf("interval covers zero in %d of %d, but %d claims", covered, draws, claims)
+				}
+			})
+		}
+	}
+}
+
+// Of a whole run without any change, with a dozen conditions and two metrics
+// each, at most 5 % may have any claim.
+func TestFalseRuns(t *testing.T) {
+	const runs = 400
+	r := rand.New(rand.NewPCG(2, 0))
+	alarms := 0
+	for range runs {
+		var vs []*Verdict
+		for range 12 {
+			ps := draw(r, 3, 0, noises["lognormal"])
+			runtime := Compare(ps, Lower)
+			for i := range ps { // throughput says the same once more
+				ps[i].Base, ps[i].Arm = 1/ps[i].Base, 1/ps[i].Arm
+			}
+			throughput := Compare(ps, Higher)
+			vs = append(vs, &runtime, &throughput)
+		}
+		FDR(vs, 0.05)
+		for _, v := range vs {
+			if v.Kind == Better || v.Kind == Worse {
+				alarms++
+				break
+			}
+		}
+	}
+	if rate := float64(alarms) / runs; rate > limit(0.05, runs) || rate == 0 {
+		t.Errorf("%.1f %% of runs without a change claim one, want 5 %% at most and some", 100*rate)
+	}
+}
+
+// A change of the size of the MDE must be seen in 80 % of runs, when the noise
+// is what the MDE was computed from.
+func TestMDEBySimulation(t *testing.T) {
+	for _, n := range []int{3, 5, 10} {
+		t.Run(fmt.Sprint("n=", n), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(3, uint64(n)))
+			sd := 0.03 * math.Sqrt2 // of a log ratio: both arms are noisy
+			change := math.Expm1(effect(n) * sd)
+			seen := 0
+			for range draws {
+				if Compare(draw(r, n, change, noises["lognormal"]), Lower).Kind == Worse {
+					seen++
+				}
+			}
+			rate, se := float64(seen)/draws, math.Sqrt(0.8*0.2/draws)
+			t.Logf("change of %.1f %% seen in %.1f %%", 100*change, 100*rate)
+			if math.Abs(rate-0.8) > 3*se {
+				t.Errorf("change of %.1f %% is seen in %.1f %%, want 80 %%", 100*change, 100*rate)
+			}
+		})
+	}
+}
+
+// The MDE of a verdict is that change on average, so far as the observed
+// noise is right on average: E[s] = c4 sd, c4 = 0.8862 at n = 3, 0.9400 at 5
+// and 0.9727 at 10 (any table of control chart constants).
+func TestMDEOnAverage(t *testing.T) {
+	for n, c4 := range map[int]float64{3: 0.8862, 5: 0.9400, 10: 0.9727} {
+		r := rand.New(rand.NewPCG(4, uint64(n)))
+		var sum float64
+		for range draws {
+			sum += math.Log1p(Compare(draw(r, n, 0, noises["lognormal"]), Lower).MDE)
+		}
+		want := c4 * effect(n) * 0.03 * math.Sqrt2
+		if got := sum / draws; math.Abs(got-want)/want > 0.03 {
+			t.Errorf("n = %d: MDE is %.4f on average, want %.4f", n, got, want)
+		}
+	}
+}
+
+// The interval covers the true change in 95 % of runs.
+func TestCoverage(t *testing.T) {
+	for _, n := range []int{3, 5, 10} {
+		r := rand.New(rand.NewPCG(5, uint64(n)))
+		covered := 0
+		for range draws {
+			v := Compare(draw(r, n, 0.15, noises["lognormal"]), Lower)
+			if v.Low <= 0.15 && 0.15 <= v.High {
+				covered++
+			}
+		}
+		if rate := float64(covered) / draws; math.Abs(rate-0.95) > limit(0.05, draws)-0.05 {
+			t.Errorf("n = %d: interval covers the change in %.1f %%, want 95 %%", n, 100*rate)
+		}
+	}
+}
