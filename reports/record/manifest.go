@@ -52,6 +52,7 @@ type Arm struct {
 	Sysctl map[string]string `json:"sysctl,omitempty"`
 	Queue  map[string]string `json:"queue,omitempty"`  // /sys/block/X/queue
 	Device map[string]string `json:"device,omitempty"` // /sys/block/X/device
+	Append string            `json:"append,omitempty"` // added to the kernel command line
 	Mkfs   []string          `json:"mkfs,omitempty"`   // options added for this arm
 	Mount  []string          `json:"mount,omitempty"`  // options added for this arm
 }
