@@ -1,0 +1,202 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Need is what a plan asks of a kernel, in the plan's words. Empty words ask
+// for nothing.
+type Need struct{ Filesystem, Scheduler, Bus string }
+
+// require is one thing that must be configured.
+type require struct {
+	anyOf  []string // symbols without CONFIG_, of which one must be y or m
+	module string   // what to load where the symbol is m; "" if it can only be y
+}
+
+func one(symbol, module string) require { return require{[]string{symbol}, module} }
+
+// feature is a word of a plan and what it takes.
+type feature struct {
+	word     string
+	requires []require
+
+	// runtime are modules that the kernel asks for by request_module when it
+	// is used. A guest has no modprobe that early, so they are loaded before.
+	// Those that a kernel lacks are not needed by it.
+	runtime []string
+}
+
+// The checksums of ext4, btrfs and f2fs are reached through the crypto API
+// until Linux 6.14; see fs/ext4/super.c, fs/btrfs/disk-io.c, fs/f2fs/super.c.
+var (
+	crc32c = []string{"crc32c_generic", "crc32c_intel"}
+	crc32  = []string{"crc32_generic", "crc32_pclmul"}
+)
+
+var filesystemTable = []feature{
+	// ext4 mounts ext2 where there is no driver of its own, and ext3 since
+	// that driver went in 4.3.
+	{"ext2", []require{{[]string{"EXT2_FS", "EXT4_USE_FOR_EXT2"}, "ext2"}, {[]string{"EXT2_FS", "EXT4_FS"}, "ext4"}}, crc32c},
+	{"ext3", []require{one("EXT4_FS", "ext4")}, crc32c},
+	{"ext4", []require{one("EXT4_FS", "ext4")}, crc32c},
+	{"xfs", []require{one("XFS_FS", "xfs")}, crc32c},
+	{"btrfs", []require{one("BTRFS_FS", "btrfs")}, crc32c},
+	{"f2fs", []require{one("F2FS_FS", "f2fs")}, crc32},
+}
+
+var schedulerTable = []feature{
+	{"none", nil, nil},
+	{"mq-deadline", []require{one("MQ_IOSCHED_DEADLINE", "mq-deadline")}, nil},
+	{"bfq", []require{one("IOSCHED_BFQ", "bfq")}, nil},
+	{"kyber", []require{one("MQ_IOSCHED_KYBER", "kyber-iosched")}, nil},
+}
+
+var busTable = []feature{
+	{"ahci", []require{one("SATA_AHCI", "ahci"), one("BLK_DEV_SD", "sd_mod")}, nil},
+	{"virtio-scsi", []require{one("SCSI_VIRTIO", "virtio_scsi"), one("BLK_DEV_SD", "sd_mod")}, nil},
+	{"virtio-blk", []require{one("VIRTIO_BLK", "virtio_blk")}, nil},
+}
+
+// boot is what the guest itself takes: the virtio bus, its root on a read-only
+// squashfs under an overlay, the port for SSH, a console.
+var boot = feature{"guest", []require{
+	one("BLK_DEV_INITRD", ""),
+	one("DEVTMPFS", ""),
+	one("TMPFS", ""),
+	one("VIRTIO_PCI", "virtio_pci"),
+	one("VIRTIO_BLK", "virtio_blk"),
+	one("VIRTIO_CONSOLE", "virtio_console"),
+	one("SQUASHFS", "squashfs"),
+	one("SQUASHFS_LZ4", ""),
+	one("OVERLAY_FS", "overlay"),
+	{anyOf: []string{"SERIAL_8250_CONSOLE"}},
+}, []string{
+	"pvpanic-mmio", // tells QEMU of a panic; the console does so too
+}}
+
+// Filesystems, Schedulers and Buses give the words that a plan may use.
+func Filesystems() []string { return words(filesystemTable) }
+
+// Schedulers gives the I/O schedulers of blk-mq.
+func Schedulers() []string { return words(schedulerTable) }
+
+// Buses gives the ways that a drive is attached.
+func Buses() []string { return words(busTable) }
+
+func words(table []feature) []string {
+	var out []string
+	for _, f := range table {
+		out = append(out, f.word)
+	}
+	return out
+}
+
+// features gives the rows that a need is about. Unknown words are for the plan
+// to find.
+func (n Need) features() []feature {
+	var out []feature
+	for _, t := range []struct {
+		word  string
+		table []feature
+	}{{n.Bus, busTable}, {n.Filesystem, filesystemTable}, {n.Scheduler, schedulerTable}} {
+		if i := slices.IndexFunc(t.table, func(f feature) bool { return f.word == t.word }); i >= 0 {
+			out = append(out, t.table[i])
+		}
+	}
+	return out
+}
+
+// Modules gives the names of the modules to load for a need, in no order that
+// matters. Some may be built in or absent: see [Artifact.Order].
+func (n Need) Modules() []string { return modules(n.features()) }
+
+// BootModules gives the names of those that init loads before it can mount the
+// root.
+func BootModules() []string { return modules([]feature{boot}) }
+
+// GuestModules gives the names of all modules that any plan can need in a
+// guest.
+func GuestModules() []string {
+	return modules(slices.Concat([]feature{boot}, busTable, schedulerTable, filesystemTable))
+}
+
+func modules(features []feature) []string {
+	var out []string
+	add := func(names ...string) {
+		for _, name := range names {
+			if name != "" && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	for _, f := range features {
+		add(f.runtime...)
+		for _, r := range f.requires {
+			add(r.module)
+		}
+	}
+	return out
+}
+
+// Lacks says what a configuration misses of a need and of what every guest
+// takes, such as "f2fs: CONFIG_F2FS_FS is not set". It is empty if nothing is
+// missing, or if the configuration is not known (nil).
+func Lacks(c Config, n Need) []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for _, f := range append([]feature{boot}, n.features()...) {
+		for _, r := range f.requires {
+			if text := r.lacks(c); text != "" {
+				out = append(out, f.word+": "+text)
+			}
+		}
+	}
+	return out
+}
+
+func (r require) lacks(c Config) string {
+	var names []string
+	for _, s := range r.anyOf {
+		if c.Has(s) {
+			return ""
+		}
+		names = append(names, "CONFIG_"+s)
+	}
+	if len(names) == 1 {
+		return names[0] + " is not set"
+	}
+	return "none of " + strings.Join(names, ", ") + " is set"
+}
+
+// Lacks says what the kernel misses of a need: by its configuration, and by
+// its modules, since what is configured as one may not be there.
+func (a Artifact) Lacks(n Need) ([]string, error) {
+	c, err := a.ReadConfig()
+	if err != nil || c == nil {
+		return nil, err
+	}
+	out := Lacks(c, n)
+	for _, f := range append([]feature{boot}, n.features()...) {
+		for _, r := range f.requires {
+			i := slices.IndexFunc(r.anyOf, c.Has)
+			if i < 0 || c.Value(r.anyOf[i]) != "m" || r.module == "" {
+				continue
+			}
+			absent := []string{r.module}
+			if a.Modules != "" {
+				if absent, err = a.Missing(r.module); err != nil {
+					return nil, err
+				}
+			}
+			if len(absent) > 0 {
+				out = append(out, fmt.Sprintf("%s: CONFIG_%s=m, and its module %s was not given", f.word, r.anyOf[i], r.module))
+			}
+		}
+	}
+	return out, nil
+}
