@@ -1,0 +1,292 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"spindle/internal/fault"
+	"spindle/internal/proc"
+	"spindle/reports/record"
+	"spindle/workloads/blockdev"
+	"spindle/workloads/kmod"
+	"spindle/workloads/sample"
+)
+
+// Handshake is how a job keeps step with the host, which has the drive answer
+// at once during the set-up and as slowly as its model says during the workload.
+type Handshake struct {
+	Ready func() error // everything is set up; returns when the workload may start
+	Done  func() error // the timed part is over
+}
+
+// Do carries a job out in the guest that this process runs in.
+func Do(ctx context.Context, job Job, host Handshake) Result {
+	self, err := os.Executable()
+	if err != nil {
+		return Result{Outcome: outcome(err)}
+	}
+	return Guest(self).Do(ctx, job, host)
+}
+
+// Do carries a job out: modules, drive, settings, mkfs, mount, sync, then the
+// handshake, then the workload with the samplers beside it. It always gives a
+// result; the raw files are in job.Dir.
+func (s System) Do(ctx context.Context, job Job, host Handshake) Result {
+	res := Result{Outcome: record.Outcome{Kind: record.OK}}
+	r := &run{sys: s, job: job, dir: s.Mount, result: &res}
+	err := r.carryOut(ctx, host)
+	if err != nil {
+		log := res.Outcome.Log
+		res.Outcome = outcome(err)
+		res.Outcome.Log = log
+	}
+	// The log is wanted most of all when something failed.
+	lerr := r.phase("collect", r.keepLog)
+	if lerr != nil && err == nil {
+		res.Outcome = outcome(lerr)
+	}
+	return res
+}
+
+func (r *run) carryOut(ctx context.Context, host Handshake) error {
+	if err := r.job.Validate(); err != nil {
+		return fmt.Errorf("job: %w", err)
+	}
+	r.program = r.job.Workload.program()
+	if err := os.MkdirAll(r.job.Dir, 0o700); err != nil {
+		return err
+	}
+	knobs, err := r.setUp(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.phase("wait", host.Ready); err != nil {
+		return fmt.Errorf("wait for the host's go: %w", err)
+	}
+	err = r.phase("workload", func() error { return r.timed(ctx) })
+	if derr := host.Done(); err == nil && derr != nil {
+		err = fmt.Errorf("tell the host that the workload is done: %w", derr)
+	}
+	for _, c := range changes(r.result.Settings, r.settings(knobs)) {
+		r.warn("%s", c)
+	}
+	return err
+}
+
+// setUp makes everything ready for the workload.
+func (r *run) setUp(ctx context.Context) ([]knob, error) {
+	var knobs []knob
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"modules", r.loadModules},
+		{"drive", func() error { return r.findDrive(ctx) }},
+		{"settings", func() error {
+			knobs = r.knobs()
+			err := apply(knobs)
+			r.result.Settings = r.settings(knobs)
+			return err
+		}},
+		{"programs", func() error { return r.versions(ctx) }},
+		{"mkfs", func() error { return r.mkfs(ctx) }},
+		{"mount", func() error { return r.mount(ctx) }},
+		{"prepare", func() error { return r.within("preparing", func() error { return r.program.prepare(ctx, r) }) }},
+		{"sync", func() error { return r.within("sync", func() error { r.sys.Sync(); return nil }) }},
+		{"settle", func() error { return r.settle(ctx) }},
+	}
+	for _, s := range steps {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, context.Cause(ctx))
+		}
+		if err := r.phase(s.name, s.do); err != nil {
+			return nil, err
+		}
+	}
+	// Once more: the mount is there now, and may have changed something.
+	r.result.Settings = r.settings(knobs)
+	return knobs, nil
+}
+
+func (r *run) loadModules() error {
+	if len(r.job.Modules) == 0 {
+		return nil
+	}
+	list, err := kmod.Read(filepath.Join(r.sys.Modules, ModuleList))
+	if err != nil {
+		return err
+	}
+	_, err = kmod.Loader{List: list, Dir: filepath.Join(r.sys.Modules, ModuleDir)}.Load(r.job.Modules...)
+	if err != nil {
+		return fault.New(fault.Kernel, "module", err)
+	}
+	return nil
+}
+
+func (r *run) findDrive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.sys.FindFor, fmt.Errorf("not there after %s", r.sys.FindFor))
+	defer cancel()
+	d, err := blockdev.Find(ctx, r.sys.path("sys"), r.sys.path("dev"), r.job.Drive)
+	if err != nil {
+		return &fault.Error{Kind: fault.Machinery, Reason: "drive-missing", Err: err}
+	}
+	r.drive = d
+	if r.job.Filesystem == NoFilesystem {
+		r.target = d.Node
+	}
+	return nil
+}
+
+// versions asks the programs of the job what they are.
+func (r *run) versions(ctx context.Context) error {
+	cs := r.program.commands()
+	if f, ok := findFilesystem(r.job.Filesystem); ok {
+		cs = append(cs, command{f.program, f.version, f.pack})
+	}
+	r.result.Programs = make(map[string]string)
+	for _, c := range cs {
+		if _, err := proc.LookPath(c.name); err != nil {
+			return missing(c)
+		}
+		// Some print it on standard error; some exit with 1.
+		out, _ := proc.Run(ctx, proc.Cmd{Path: c.name, Args: c.version})
+		text := strings.TrimSpace(string(out.Stdout))
+		if text == "" {
+			text = strings.TrimSpace(string(out.Stderr))
+		}
+		first, _, _ := strings.Cut(text, "\n")
+		r.result.Programs[c.name] = strings.TrimSpace(first)
+	}
+	return nil
+}
+
+func (r *run) mkfs(ctx context.Context) error {
+	f, ok := findFilesystem(r.job.Filesystem)
+	if !ok {
+		return nil
+	}
+	line, err := r.setup(ctx, "mkfs", command{name: f.program, pack: f.pack}, f.mkfs(r.drive.Node, r.job.MkfsOptions))
+	r.result.Mkfs = line
+	return err
+}
+
+func (r *run) mount(ctx context.Context) error {
+	if r.target != "" {
+		r.dir = r.job.Dir // fio wants a directory to be in
+		return r.fitsDrive()
+	}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return err
+	}
+	args := mountArgs(r.job.Filesystem, r.drive.Node, r.dir, r.job.MountOptions)
+	line, err := r.setup(ctx, "mount", command{name: "mount", pack: "mount"}, args)
+	r.result.Mount = line
+	if err != nil {
+		return err
+	}
+	r.mounted = true
+	var st unix.Statfs_t
+	if err := unix.Statfs(r.dir, &st); err != nil {
+		return fmt.Errorf("statfs %s: %w", r.dir, err)
+	}
+	return r.fits(int64(st.Bavail) * st.Bsize)
+}
+
+// fitsDrive holds what the workload fills against the size of the drive.
+func (r *run) fitsDrive() error {
+	text, err := r.drive.Read("size")
+	if err != nil {
+		return err
+	}
+	sectors, err := strconv.ParseInt(text, 10, 64) // of 512 bytes, whatever the drive's are
+	if err != nil || sectors < 0 || sectors > math.MaxInt64/512 {
+		return fmt.Errorf("read size of %s: %q", r.drive.Name, text)
+	}
+	return r.fits(512 * sectors)
+}
+
+// fits holds what the workload fills against what is free, so that a plan's
+// mistake does not become a kernel's ENOSPC.
+func (r *run) fits(free int64) error {
+	need := int64(r.program.space())
+	if need <= free {
+		return nil
+	}
+	return &fault.Error{
+		Kind: fault.Machinery, Reason: "space",
+		Err:  fmt.Errorf("%s fills %d MiB and the drive has %d MiB free", r.job.Workload.Title(), need>>20, free>>20),
+		Hint: "give the drive a larger size:",
+	}
+}
+
+// settle waits until the drive has done nothing for a while: what mkfs and
+// mount left behind must not be measured. It does not wait for ever, since some
+// file systems never rest; the reader is told then.
+func (r *run) settle(ctx context.Context) error {
+	last, err := r.drive.Read("stat")
+	if err != nil {
+		return err
+	}
+	const look = 20
+	quiet := 0
+	for range look * 30 {
+		select {
+		case <-time.After(r.sys.Quiet / look):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		now, err := r.drive.Read("stat")
+		if err != nil {
+			return err
+		}
+		if quiet++; now != last {
+			last, quiet = now, 0
+		}
+		if quiet == look {
+			return nil
+		}
+	}
+	r.warn("the drive was not at rest %s after the mount and sync: something else than the workload used it", 30*r.sys.Quiet)
+	return nil
+}
+
+// timed runs the workload with the samplers beside it.
+func (r *run) timed(ctx context.Context) error {
+	sampler, err := sample.Start(sample.Config{
+		Proc: r.sys.path("proc"), Debug: r.sys.path("sys/kernel/debug"),
+		Drive: r.drive.Name, BDI: r.bdi(), Dir: r.job.Dir, Every: r.job.SampleEvery.Std(),
+	})
+	if err != nil {
+		return err
+	}
+	metrics, err := r.program.measure(ctx, r)
+	busy, serr := sampler.Stop()
+	if err != nil {
+		return err
+	}
+	if serr != nil {
+		return serr
+	}
+	r.result.Metrics, r.result.CPUBusy = metrics, busy
+	return nil
+}
+
+// bdi gives the backing device that the file system's pages are written to, by
+// its name in debugfs: the drive's numbers, but btrfs has one of its own.
+func (r *run) bdi() string {
+	if links, _ := filepath.Glob(r.sys.path("sys/fs/btrfs/*/bdi")); r.job.Filesystem == "btrfs" && len(links) == 1 {
+		if to, err := os.Readlink(links[0]); err == nil {
+			return filepath.Base(to)
+		}
+	}
+	dev, _ := r.drive.Read("dev")
+	return dev
+}

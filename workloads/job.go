@@ -1,0 +1,81 @@
+package workloads
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"spindle/internal/unit"
+)
+
+// Job is one cell's work in a guest. The host sends it as JSON.
+type Job struct {
+	Drive   string   `json:"drive"`             // serial of the test drive
+	Modules []string `json:"modules,omitempty"` // for its bus, file system and scheduler
+
+	Filesystem   string   `json:"filesystem"` // one of Filesystems; "none" leaves the drive bare
+	MkfsOptions  []string `json:"mkfs_options,omitempty"`
+	MountOptions []string `json:"mount_options,omitempty"` // without -o
+
+	Scheduler string            `json:"scheduler,omitempty"` // "" leaves the kernel's choice
+	Queue     map[string]string `json:"queue,omitempty"`     // below /sys/block/X/queue: "wbt_lat_usec", "iosched/slice_idle"
+	Device    map[string]string `json:"device,omitempty"`    // below /sys/block/X/device: "queue_depth"
+	Sysctl    map[string]string `json:"sysctl,omitempty"`    // "vm.dirty_ratio"
+
+	Workload    Spec          `json:"workload"`
+	SampleEvery unit.Duration `json:"sample_every,omitempty"` // 0 is a second
+	Limit       unit.Duration `json:"limit,omitempty"`        // of the workload, and of each step before it; 0 is none
+	Dir         string        `json:"dir"`                    // in the guest, for everything that is kept
+}
+
+// DecodeJob reads a job and validates it. Fields that it does not know are an
+// error: the host that wrote them meant something by them.
+func DecodeJob(data []byte) (Job, error) {
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.DisallowUnknownFields()
+	var j Job
+	if err := d.Decode(&j); err != nil {
+		return Job{}, fmt.Errorf("read job: %w", err)
+	}
+	if err := j.Validate(); err != nil {
+		return Job{}, fmt.Errorf("read job: %w", err)
+	}
+	return j, nil
+}
+
+// Validate tells what is wrong with the job.
+func (j Job) Validate() error {
+	switch {
+	case j.Drive == "":
+		return errors.New("drive: no serial given")
+	case j.Dir == "":
+		return errors.New("dir: no output directory given")
+	}
+	if err := j.Workload.Validate(); err != nil {
+		return fmt.Errorf("workload: %w", err)
+	}
+	if err := ValidFilesystem(j.Filesystem); err != nil {
+		return err
+	}
+	p := j.Workload.program()
+	switch {
+	case j.Filesystem == NoFilesystem && !p.onDevice():
+		return fmt.Errorf("workload %s needs a file system, and this one has filesystem: none", j.Workload.Slug())
+	case j.Filesystem != NoFilesystem && !p.onFiles():
+		return fmt.Errorf("workload %s runs on the drive itself, which needs filesystem: none", j.Workload.Slug())
+	case j.Filesystem == NoFilesystem && len(j.MkfsOptions)+len(j.MountOptions) > 0:
+		return errors.New("filesystem: none takes no options for mkfs and mount")
+	}
+	for _, m := range []struct {
+		what string
+		keys map[string]string
+	}{{"queue", j.Queue}, {"device", j.Device}, {"sysctl", j.Sysctl}} {
+		for _, key := range sortedKeys(m.keys) {
+			if err := ValidKnob(m.what, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

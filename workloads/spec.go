@@ -1,0 +1,145 @@
+package workloads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	"spindle/internal/unit"
+	"spindle/reports/record"
+)
+
+// Spec is a workload as a plan names it: one program with its options, and a
+// name where the derived one will not do.
+//
+//   - dd: {size: 96MiB, conv: fsync}
+//   - fsync-tester: {mode: reuse}
+//     name: torture-second-run
+type Spec struct {
+	Name        string       `yaml:"name" json:"name,omitempty"`
+	DD          *DD          `yaml:"dd" json:"dd,omitempty"`
+	FsyncTester *FsyncTester `yaml:"fsync-tester" json:"fsync_tester,omitempty"`
+	Fio         *Fio         `yaml:"fio" json:"fio,omitempty"`
+}
+
+// program is one of the programs that a Spec can name.
+type program interface {
+	validate() error
+	title() string
+	slug() string
+	// estimate gives the seconds of the timed part on a drive that streams at
+	// that many bytes a second.
+	estimate(bytesPerSecond float64) float64
+	space() unit.Size // on the drive; 0 if unknown
+	onDevice() bool   // can run on the drive itself
+	onFiles() bool    // can run in a file system
+	metrics() []record.MetricInfo
+	commands() []command // that it needs in the guest
+	// prepare is the untimed part.
+	prepare(ctx context.Context, r *run) error
+	// measure is the timed part. The metrics are those that metrics()
+	// announced, in that order.
+	measure(ctx context.Context, r *run) ([]record.Metric, error)
+}
+
+// nameForm keeps names usable in tables, file names and command lines.
+var nameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
+// programs gives the programs that are set.
+func (s Spec) programs() []program {
+	var ps []program
+	if s.DD != nil {
+		ps = append(ps, s.DD)
+	}
+	if s.FsyncTester != nil {
+		ps = append(ps, s.FsyncTester)
+	}
+	if s.Fio != nil {
+		ps = append(ps, s.Fio)
+	}
+	return ps
+}
+
+// program gives the one program of a valid Spec; nil otherwise.
+func (s Spec) program() program {
+	if ps := s.programs(); len(ps) == 1 {
+		return ps[0]
+	}
+	return nil
+}
+
+// Validate tells what is wrong with the workload, in the words of a plan.
+func (s Spec) Validate() error {
+	if s.Name != "" && !nameForm.MatchString(s.Name) {
+		return fmt.Errorf("name %q: use lower-case letters, digits, - and .", s.Name)
+	}
+	switch ps := s.programs(); len(ps) {
+	case 0:
+		return errors.New("names no program: write one of dd, fsync-tester, fio")
+	case 1:
+		return ps[0].validate()
+	}
+	return errors.New("names more than one program: a workload is one of dd, fsync-tester, fio; make it two entries of the list")
+}
+
+// Title says the workload in a line for tables: "dd 96 MiB conv=fsync".
+func (s Spec) Title() string {
+	if p := s.program(); p != nil {
+		return p.title()
+	}
+	return "no workload"
+}
+
+// Slug gives the workload's name in conditions and file names: Name, or one
+// derived from what matters most ("dd-fsync", "fsync-tester", "fio-randread").
+// Two workloads may derive the same one; then the plan must name them.
+func (s Spec) Slug() string {
+	p := s.program()
+	switch {
+	case s.Name != "":
+		return s.Name
+	case p == nil:
+		return "none"
+	}
+	return p.slug()
+}
+
+// EstimateSeconds guesses how long the timed part takes on a drive with that
+// sequential rate, for a plan's estimate. It ignores seeks, so it is a lower
+// bound for workloads that seek.
+func (s Spec) EstimateSeconds(rate unit.Rate) float64 {
+	p := s.program()
+	if p == nil || rate <= 0 {
+		return 0
+	}
+	return p.estimate(float64(rate))
+}
+
+// Space gives how much of the drive the workload fills, or 0 if it cannot be
+// told. A file system needs some more.
+func (s Spec) Space() unit.Size {
+	if p := s.program(); p != nil {
+		return p.space()
+	}
+	return 0
+}
+
+// Metrics gives what the workload will report, the primary metric first.
+func (s Spec) Metrics() []record.MetricInfo {
+	if p := s.program(); p != nil {
+		return p.metrics()
+	}
+	return nil
+}
+
+// spaced writes a size as prose does: "96 MiB".
+func spaced(s unit.Size) string {
+	text := s.String()
+	for i, c := range text {
+		if c > '9' {
+			return text[:i] + " " + text[i:]
+		}
+	}
+	return text
+}
