@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"spindle/internal/unit"
+	"spindle/kernels"
+	"spindle/workloads"
 )
 
 // checker looks for what is wrong with a plan that the types of its parts do
@@ -40,7 +43,8 @@ func (c *checker) check() {
 	c.conditions()
 	c.workloads()
 	c.options()
-	c.extent()
+	c.together()
+	c.size()
 }
 
 // ok says whether the node is in the plan and worth a closer look.
@@ -61,10 +65,12 @@ func (c *checker) required() {
 	} {
 		n := c.root.get(r.key)
 		switch {
+		case n == nil && c.root.wrong:
+			// It may be behind a key that could not be read.
 		case n == nil && slices.ContainsFunc(c.root.fields, func(f *node) bool { return f.wrong && nearest(f.key.text, []string{r.key}) != "" }):
 			// Written with a slip, which is reported.
 		case n == nil:
-			c.at(1, 1, 1, fmt.Sprintf("the plan has no %s: it wants %s", r.key, r.want))
+			c.at(c.root.line, c.root.column, c.root.width, fmt.Sprintf("the plan has no %s: it wants %s", r.key, r.want))
 		case n.kind != scalar && len(n.fields)+len(n.items) == 0 && !n.broken():
 			c.entry(n, "%s is empty: it wants %s", r.key, r.want)
 		case n.null && !n.broken():
@@ -102,10 +108,10 @@ func (c *checker) name() {
 func (c *checker) machine() {
 	m := c.plan.Machine
 	if n, ok := c.ok("machine", "memory"); ok && (m.Memory < minMemory || m.Memory > maxMemory) {
-		c.value(n, "memory %s: from %s to %s make a guest", m.Memory, minMemory, maxMemory)
+		c.value(n, "memory %s: a guest takes from %s to %s", m.Memory, minMemory, maxMemory)
 	}
 	if n, ok := c.ok("machine", "cpus"); ok && (m.CPUs < 1 || m.CPUs > maxCPUs) {
-		c.value(n, "cpus %d: from 1 to %d make a guest", m.CPUs, maxCPUs)
+		c.value(n, "cpus %d: a guest takes from 1 to %d", m.CPUs, maxCPUs)
 	}
 	if n, ok := c.ok("machine", "accel"); ok {
 		if known := []string{"auto", "kvm", "tcg"}; !slices.Contains(known, m.Accel) {
@@ -113,7 +119,7 @@ func (c *checker) machine() {
 		}
 	}
 	if n, ok := c.ok("machine", "boot-limit"); ok && (m.BootLimit.Std() < minBootLimit || m.BootLimit.Std() > maxLimit) {
-		c.value(n, "boot-limit %s: from %s to %s make sense", m.BootLimit, unit.Duration(minBootLimit), unit.Duration(maxLimit))
+		c.value(n, "boot-limit %s: want from %s to %s", m.BootLimit, unit.Duration(minBootLimit), unit.Duration(maxLimit))
 	}
 }
 
@@ -126,6 +132,12 @@ func (c *checker) sources() {
 				c.valid(f, "kernel "+f.key.text, c.plan.Kernels[f.key.text].Validate())
 			}
 		}
+	}
+	if n, ok := c.ok("debian"); ok {
+		c.valid(n, "debian", c.plan.Debian.Validate())
+	}
+	if n, ok := c.ok("image"); ok {
+		c.valid(n, "image", c.plan.Image.Validate())
 	}
 }
 
@@ -152,36 +164,37 @@ func (c *checker) arms() {
 		}
 		kernel := n.get("kernel")
 		if kernel == nil {
-			c.entry(n, "arm %s has no kernel: it wants kernel: and one of the names under kernels", arm.Name)
+			c.entry(n, "arm %s has no kernel: write kernel: and one of the names under kernels", arm.Name)
 			continue
 		}
 		if all := c.root.get("kernels"); all != nil && !all.wrong && all.get(arm.Kernel) == nil {
 			c.value(kernel, "%s", unknown("kernel", arm.Kernel, keys(all)))
 		}
-		c.settings(n.get("sysctl"), sysctlName, "a sysctl such as vm.dirty_ratio")
-		c.settings(n.get("queue"), queueName, "a file under /sys/block/X/queue such as wbt_lat_usec")
-		if f := n.get("queue", "scheduler"); f != nil && !f.broken() {
-			c.entry(f, "the scheduler is a condition, not a setting of an arm: name it in conditions")
+		c.settings("sysctl", n.get("sysctl"))
+		c.settings("queue", n.get("queue"))
+		if strings.ContainsFunc(arm.Cmdline, unicode.IsControl) {
+			c.value(n.get("cmdline"), "cmdline is one line of kernel parameters, not %s", quote(arm.Cmdline))
 		}
 	}
 }
 
-var (
-	sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
-	queueName  = regexp.MustCompile(`^[a-z0-9_]+(/[a-z0-9_]+)?$`)
-)
-
 // settings checks names and values of kernel settings. Whether the kernel has
-// them is seen in the guest only.
-func (c *checker) settings(n *node, name *regexp.Regexp, want string) {
+// them is seen in the guest only: patches bring settings that nobody knows.
+func (c *checker) settings(what string, n *node) {
 	if n == nil || n.broken() {
 		return
 	}
 	for _, f := range n.fields {
+		key := f.key.text
+		if err := workloads.ValidKnob(what, key); err != nil {
+			c.entry(f, "%v", err)
+			continue
+		}
 		switch {
-		case !name.MatchString(f.key.text):
-			c.entry(f, "%s is not %s", quote(f.key.text), want)
-		case strings.TrimSpace(f.text) == "" || strings.ContainsAny(f.text, "\n\x00"):
+		case strings.ContainsAny(key, " \t"), what == "sysctl" && !strings.ContainsAny(key, "./"):
+			c.entry(f, "%s %s: want a name such as %s", what, quote(key),
+				map[string]string{"sysctl": "vm.dirty_ratio", "queue": "wbt_lat_usec"}[what])
+		case strings.TrimSpace(f.text) == "" || strings.ContainsFunc(f.text, unicode.IsControl):
 			c.value(f, "%s wants one line of text, not %s", f.name(), quote(f.text))
 		}
 	}
@@ -201,7 +214,7 @@ func (c *checker) conditions() {
 	}{
 		{"drive", c.plan.Conditions.Drive, "drive", keys(c.root.get("drives")), false},
 		{"filesystem", c.plan.Conditions.Filesystem, "filesystem", filesystems(), true},
-		{"scheduler", c.plan.Conditions.Scheduler, "scheduler", schedulers(), true},
+		{"scheduler", c.plan.Conditions.Scheduler, "scheduler", kernels.Schedulers(), true},
 	} {
 		list := n.get(axis.key)
 		if list == nil {
@@ -222,6 +235,22 @@ func (c *checker) conditions() {
 			}
 		}
 	}
+}
+
+// filesystems gives those that a guest can make, the one that is mostly meant
+// first: a slip like ext5 is as near to its neighbours.
+func filesystems() []string {
+	all := workloads.Filesystems()
+	slices.SortStableFunc(all, func(a, b string) int {
+		switch {
+		case a == "ext4":
+			return -1
+		case b == "ext4":
+			return 1
+		}
+		return 0
+	})
+	return all
 }
 
 // formerly adds what became of schedulers that older texts name.
@@ -250,7 +279,7 @@ func (c *checker) workloads() {
 		if item.broken() {
 			continue
 		}
-		name := workloadName(w)
+		name := w.Slug()
 		if given := item.get("name"); given != nil {
 			c.slug(given, "name", name, true)
 		}
@@ -277,39 +306,79 @@ func (c *checker) options() {
 	}
 }
 
-// extent checks how much there is to do.
-func (c *checker) extent() {
+// together checks that each workload can run on each filesystem, by the rule
+// that the guest has for its jobs, and that it fits on each drive.
+func (c *checker) together() {
+	if len(c.problems) > 0 {
+		return
+	}
+	p := c.plan
+	list := c.root.get("workloads")
+	for i, w := range p.Workloads {
+		for _, arm := range p.Arms {
+			for _, f := range p.Conditions.Filesystem {
+				j := workloads.Job{
+					Drive: "any", Dir: "/any", Filesystem: f, Workload: w,
+					MkfsOptions: p.MkfsOptions(f), MountOptions: p.MountOptions(f, &arm),
+				}
+				if err := j.Validate(); err != nil && !list.items[i].wrong {
+					c.entry(list.items[i], "%v", err)
+				}
+			}
+		}
+		for _, d := range p.Conditions.Drive {
+			if size := p.Drives[d].Capacity(); w.Space() > size && !list.items[i].wrong {
+				c.entry(list.items[i], "workload %s fills %s, and drive %s has %s", w.Slug(), w.Space(), d, size)
+			}
+		}
+	}
+}
+
+// size checks how much there is to do.
+func (c *checker) size() {
 	p := c.plan
 	if n, ok := c.ok("repeat"); ok && (p.Repeat < 1 || p.Repeat > maxRepeat) {
-		c.value(n, "repeat %d: from 1 to %d blocks can be run", p.Repeat, maxRepeat)
+		c.value(n, "repeat %d: want from 1 to %d blocks", p.Repeat, maxRepeat)
 	}
 	if n, ok := c.ok("limit"); ok && (p.Limit.Std() < minLimit || p.Limit.Std() > maxLimit) {
-		c.value(n, "limit %s: from %s to %s make sense", p.Limit, unit.Duration(minLimit), unit.Duration(maxLimit))
+		c.value(n, "limit %s: want from %s to %s", p.Limit, unit.Duration(minLimit), unit.Duration(maxLimit))
 	}
 	if len(c.problems) > 0 {
 		return
 	}
 	conditions := len(p.Conditions.Drive) * len(p.Conditions.Filesystem) * len(p.Conditions.Scheduler) * len(p.Workloads)
 	if samples := conditions * len(p.Arms) * p.Repeat; samples > maxSamples {
-		c.at(1, 1, 1, fmt.Sprintf("the plan has %d samples (%d arms × %d conditions × %d blocks): at most %d can be laid out",
-			samples, len(p.Arms), conditions, p.Repeat, maxSamples))
+		c.at(c.root.line, c.root.column, c.root.width, fmt.Sprintf("the plan has %d samples (%s × %s × %s): at most %d can be laid out",
+			samples, count(len(p.Arms), "arm"), count(conditions, "condition"), count(p.Repeat, "block"), maxSamples))
 	}
 }
 
-// valid reports what a room says about its part of the plan: at the key that
-// the error speaks of, if it begins with one, else at the whole entry.
+// valid reports what a room says about its part of the plan. Such messages
+// begin with the keys that they are about ("fsync-tester: mode ..."), as far
+// as they are about some; that is where they are placed.
 func (c *checker) valid(n *node, what string, err error) {
 	if err == nil {
 		return
 	}
-	message := err.Error()
-	for _, f := range n.fields {
-		if strings.HasPrefix(message, f.key.text+" ") || strings.HasPrefix(message, f.key.text+":") {
-			c.value(f, "%s", message)
-			return
+	at, rest := n, err.Error()
+	for {
+		i := slices.IndexFunc(at.fields, func(f *node) bool {
+			return strings.HasPrefix(rest, f.key.text+" ") || strings.HasPrefix(rest, f.key.text+":")
+		})
+		if i < 0 {
+			break
 		}
+		at = at.fields[i]
+		rest = strings.TrimLeft(rest[len(at.key.text):], ": ")
 	}
-	c.entry(n, "%s: %s", what, message)
+	switch {
+	case at == n:
+		c.entry(n, "%s: %v", what, err)
+	case at.kind == scalar:
+		c.value(at, "%v", err)
+	default:
+		c.entry(at, "%v", err)
+	}
 }
 
 func keys(n *node) []string {

@@ -22,7 +22,7 @@ func (p *Plan) Grid() []record.Condition {
 		for _, f := range p.Conditions.Filesystem {
 			for _, s := range p.Conditions.Scheduler {
 				for _, w := range p.Workloads {
-					grid = append(grid, record.Condition{Drive: d, Filesystem: f, Scheduler: s, Workload: workloadName(w)})
+					grid = append(grid, record.Condition{Drive: d, Filesystem: f, Scheduler: s, Workload: w.Slug()})
 				}
 			}
 		}

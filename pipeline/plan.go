@@ -143,7 +143,7 @@ func (p *Plan) Arm(name string) *Arm {
 // Workload finds a workload by the name that conditions use.
 func (p *Plan) Workload(name string) (workloads.Spec, bool) {
 	for _, w := range p.Workloads {
-		if workloadName(w) == name {
+		if w.Slug() == name {
 			return w, true
 		}
 	}

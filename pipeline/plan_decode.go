@@ -154,7 +154,7 @@ func (d *decoder) list(n *node, v reflect.Value) {
 			continue
 		}
 		if other := first[item.text]; other != nil {
-			d.value(item, "%s is in the list twice: the first is in line %d", quote(item.text), other.line)
+			d.value(item, "%s is in the list twice%s", quote(item.text), firstIn(other.line, item.line))
 			continue
 		}
 		first[item.text] = item

@@ -19,9 +19,9 @@ type Overhead struct {
 // is too long disappoints nobody.
 func AssumedOverhead(accel string) Overhead {
 	if accel == "kvm" {
-		return Overhead{Boot: 4 * time.Second, Setup: 2 * time.Second}
+		return Overhead{Boot: 2 * time.Second, Setup: 2 * time.Second}
 	}
-	return Overhead{Boot: 20 * time.Second, Setup: 8 * time.Second}
+	return Overhead{Boot: 8 * time.Second, Setup: 5 * time.Second}
 }
 
 // EstimateCell gives how long one sample of a cell will take: the overhead,
@@ -72,14 +72,19 @@ func (p *Plan) SampleLimit(c record.Condition) time.Duration {
 // about says a duration as a person would, with as many digits as an
 // estimate deserves.
 func about(d time.Duration) string {
-	switch {
-	case d < 100*time.Second:
-		return fmt.Sprintf("about %d s", int(d.Round(time.Second).Seconds()))
-	case d < 100*time.Minute:
-		return fmt.Sprintf("about %d min", int(d.Round(time.Minute).Minutes()))
-	case d < 48*time.Hour:
-		d = d.Round(10 * time.Minute)
-		return fmt.Sprintf("about %d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	if s := d.Round(time.Second); s < 99*time.Second {
+		return fmt.Sprintf("about %d s", int(s.Seconds()))
 	}
-	return fmt.Sprintf("about %d days", int((d+12*time.Hour).Hours()/24))
+	if m := d.Round(time.Minute); m < 99*time.Minute {
+		return fmt.Sprintf("about %d min", int(m.Minutes()))
+	}
+	m := d.Round(10 * time.Minute)
+	switch hours, minutes := int(m.Hours()), int(m.Minutes())%60; {
+	case hours >= 48:
+		return fmt.Sprintf("about %d days", (hours+12)/24)
+	case minutes == 0:
+		return fmt.Sprintf("about %d h", hours)
+	default:
+		return fmt.Sprintf("about %d h %d min", hours, minutes)
+	}
 }

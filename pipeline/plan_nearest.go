@@ -13,8 +13,11 @@ func unknown(kind, word string, known []string) string {
 	if near := nearest(word, known); near != "" {
 		return msg + ": did you mean " + near + "?"
 	}
-	if len(known) == 0 {
+	switch len(known) {
+	case 0:
 		return msg
+	case 1:
+		return msg + ": there is only " + known[0]
 	}
 	known = slices.Sorted(slices.Values(known))
 	const most = 24

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/width"
 )
 
 // Problem is one thing that is wrong with a plan, and where.
@@ -72,10 +74,10 @@ const (
 // the caret that goes below it. Tabs stay tabs in both, so the caret is under
 // its character however wide the terminal sets them. Anything that a terminal
 // would act on or not show becomes a question mark.
-func underline(source string, column, width int) (line, caret string) {
+func underline(source string, column, covers int) (line, caret string) {
 	runes := []rune(source)
 	at := min(max(column-1, 0), len(runes))
-	end := min(at+max(width, 1), max(len(runes), at+1))
+	end := min(at+max(covers, 1), max(len(runes), at+1))
 	var lead string
 	if len(runes) > sourceWidth {
 		from := max(0, at-sourceBefore)
@@ -100,6 +102,8 @@ func underline(source string, column, width int) (line, caret string) {
 		case i >= at:
 		case r == '\t':
 			c.WriteByte('\t')
+		case isWide(r):
+			c.WriteString("  ")
 		default:
 			c.WriteByte(' ')
 		}
@@ -107,6 +111,13 @@ func underline(source string, column, width int) (line, caret string) {
 	c.WriteByte('^')
 	c.WriteString(strings.Repeat("~", end-at-1))
 	return strings.TrimRight(l.String(), " \t"), c.String()
+}
+
+// isWide says whether terminals give a character two columns (Unicode's
+// UAX #11).
+func isWide(r rune) bool {
+	k := width.LookupRune(r).Kind()
+	return k == width.EastAsianWide || k == width.EastAsianFullwidth
 }
 
 // quote shows a word of the plan in a message: quoted, on one line, and cut

@@ -49,3 +49,11 @@ func (s *source) entry(n *node, format string, args ...any) {
 	}
 	s.at(at.line, at.column, at.width, fmt.Sprintf(format, args...))
 }
+
+// firstIn says where the first of two alike is, if that is not in plain sight.
+func firstIn(line, here int) string {
+	if line == here {
+		return ""
+	}
+	return fmt.Sprintf(": the first is in line %d", line)
+}

@@ -33,7 +33,8 @@ func (s *source) read(text []byte) *node {
 	if !s.plainText(len(text)) {
 		return nil
 	}
-	file, err := parse(text)
+	// Line ends of DOS make the parser lose count of lines.
+	file, err := parse(strings.Join(s.lines, "\n"))
 	if err != nil {
 		s.syntax(err)
 		return nil
@@ -65,7 +66,6 @@ func (s *source) read(text []byte) *node {
 		s.value(root, "a plan is a mapping (name: ..., kernels: ...), not %s", root.kind)
 		return nil
 	}
-	root.line, root.column, root.width = 1, 1, 1
 	return root
 }
 
@@ -111,18 +111,21 @@ func (s *source) plainText(size int) bool {
 // parse calls the YAML parser. Duplicate keys are left in: they are reported
 // with the rest. The parser has panicked on malformed files in the past; a
 // plan must not end the program.
-func parse(text []byte) (file *ast.File, err error) {
+func parse(text string) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("the YAML parser gave up (%v)", r)
 		}
 	}()
-	return parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
+	return parser.ParseBytes([]byte(text), 0, parser.AllowDuplicateMapKey())
 }
 
 func (s *source) syntax(err error) {
 	var se *yaml.SyntaxError
 	if errors.As(err, &se) {
+		if strings.Contains(se.Message, "'\t'") {
+			se.Message = "tabs cannot indent: use spaces"
+		}
 		s.token(se.Token, "YAML syntax: "+se.Message)
 		return
 	}
@@ -130,15 +133,30 @@ func (s *source) syntax(err error) {
 }
 
 func (s *source) token(tk *token.Token, message string) {
-	line, column := position(tk)
-	s.at(line, column, 1, message)
+	if tk == nil || tk.Position == nil {
+		s.at(1, 1, 1, message)
+		return
+	}
+	s.at(tk.Position.Line, tk.Position.Column, 1, message)
 }
 
-func position(tk *token.Token) (line, column int) {
+// position gives the place of a token. The parser puts some of them on the
+// space before.
+func (s *source) position(tk *token.Token) (line, column int) {
 	if tk == nil || tk.Position == nil {
 		return 1, 1
 	}
-	return tk.Position.Line, tk.Position.Column
+	line, column = tk.Position.Line, tk.Position.Column
+	if line < 1 || line > len(s.lines) {
+		return line, column
+	}
+	text := []rune(s.lines[line-1])
+	for i := column - 1; i >= 0 && i < len(text); i++ {
+		if text[i] != ' ' && text[i] != '\t' {
+			return line, i + 1
+		}
+	}
+	return line, column
 }
 
 // node turns a YAML node into ours.
@@ -155,7 +173,7 @@ func (s *source) node(y ast.Node, key, parent *node) *node {
 		}
 		return n
 	}
-	n.line, n.column = position(y.GetToken())
+	n.line, n.column = s.position(y.GetToken())
 	n.width = 1
 	if depth > maxPlanNesting {
 		s.value(n, "nested more than %d deep", maxPlanNesting)
@@ -209,7 +227,7 @@ func (s *source) mapping(n *node, values []*ast.MappingValueNode) {
 		}
 		if first := n.get(key.text); first != nil {
 			s.at(key.line, key.column, key.width,
-				fmt.Sprintf("%s is there twice: the first is in line %d", quote(key.text), first.key.line))
+				fmt.Sprintf("%s is there twice%s", quote(key.text), firstIn(first.key.line, key.line)))
 			n.wrong = true
 			continue
 		}
@@ -219,24 +237,23 @@ func (s *source) mapping(n *node, values []*ast.MappingValueNode) {
 
 // key turns a mapping's key into a node.
 func (s *source) key(y ast.MapKeyNode, parent *node) *node {
-	n := &node{parent: parent, plain: true}
-	n.line, n.column = position(y.GetToken())
+	n := &node{parent: parent}
+	n.line, n.column = s.position(y.GetToken())
 	n.width = 1
 	switch y := y.(type) {
 	case *ast.MappingKeyNode:
 		s.value(n, `keys marked with "?" have no place in a plan: write "key: value"`)
 	case *ast.MergeKeyNode:
 		s.value(n, `merge keys ("<<") have no place in a plan: write the entries out`)
-	case *ast.NullNode:
-		s.value(n, "the key is missing before the colon")
 	case *ast.StringNode:
 		n.text = y.Value
+		n.plain = y.GetToken().Type == token.StringType
 		s.extent(n, y.GetToken())
 		if n.text == "" {
 			s.value(n, "the key is empty")
 		}
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		n.text = y.GetToken().Value
+		n.text, n.plain = y.GetToken().Value, true
 		s.extent(n, y.GetToken())
 	default:
 		s.value(n, "a key must be a plain word")

@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"spindle/kernels"
+	"spindle/reports/record"
+)
+
+// CheckKernels holds the plan's conditions against the kernels of its arms,
+// by name: a filesystem, scheduler or bus that one of them was configured
+// without, or whose module did not come with it, is a problem of the plan,
+// at the entry that asks for it. A kernel whose configuration is not known
+// passes.
+//
+// The error is the plan's fault ([fault.Plan]) and holds [Problems], as that
+// of [Load]; a configuration that cannot be read is the machinery's.
+func (p *Plan) CheckKernels(made map[string]kernels.Artifact) error {
+	s := &source{file: p.source.file, lines: p.source.lines}
+	for _, name := range p.kernelsUsed() {
+		a, ok := made[name]
+		if !ok {
+			return fmt.Errorf("check kernel %s: it was not made", name)
+		}
+		guest, err := a.Lacks(kernels.Need{})
+		if err != nil {
+			return fmt.Errorf("check kernel %s: %w", name, err)
+		}
+		if len(guest) > 0 {
+			s.entry(p.root.get("kernels", name), "kernel %s (%s) cannot carry a guest: %s", name, a.Source, strings.Join(guest, "; "))
+		}
+		for _, d := range p.demands() {
+			lacks, err := a.Lacks(d.need)
+			if err != nil {
+				return fmt.Errorf("check kernel %s: %w", name, err)
+			}
+			lacks = slices.DeleteFunc(lacks, func(l string) bool { return slices.Contains(guest, l) })
+			if len(lacks) > 0 {
+				s.value(d.at, "kernel %s (%s) lacks %s", name, a.Source, strings.Join(lacks, "; "))
+			}
+		}
+	}
+	return s.err()
+}
+
+// demand is one entry of the plan that asks something of a kernel.
+type demand struct {
+	at   *node
+	need kernels.Need
+}
+
+func (p *Plan) demands() []demand {
+	var ds []demand
+	c := p.root.get("conditions")
+	for i, f := range p.Conditions.Filesystem {
+		ds = append(ds, demand{c.get("filesystem").item(i), kernels.Need{Filesystem: f}})
+	}
+	for i, s := range p.Conditions.Scheduler {
+		ds = append(ds, demand{c.get("scheduler").item(i), kernels.Need{Scheduler: s}})
+	}
+	for _, d := range p.Conditions.Drive {
+		at := p.root.get("drives", d, "bus")
+		if at == nil {
+			at = p.root.get("drives", d)
+		}
+		ds = append(ds, demand{at, kernels.Need{Bus: string(p.Drives[d].Bus)}})
+	}
+	return ds
+}
+
+// kernelsUsed gives the kernels that arms name, each once, in their order.
+func (p *Plan) kernelsUsed() []string {
+	var names []string
+	for _, a := range p.Arms {
+		if !slices.Contains(names, a.Kernel) {
+			names = append(names, a.Kernel)
+		}
+	}
+	return names
+}
+
+// need is all that a condition asks of a kernel.
+func need(p *Plan, c record.Condition) kernels.Need {
+	return kernels.Need{Filesystem: c.Filesystem, Scheduler: c.Scheduler, Bus: string(p.Drives[c.Drive].Bus)}
+}
