@@ -109,9 +109,9 @@ func (n Need) features() []feature {
 	return out
 }
 
-// Modules gives the names of the modules to load for a need, in no order that
-// matters. Some may be built in or absent: see [Artifact.Order].
-func (n Need) Modules() []string { return modules(n.features()) }
+// ModulesFor gives the names of the modules to load for a need, in no order
+// that matters. Some may be built in or absent: see [Artifact.Order].
+func ModulesFor(n Need) []string { return modules(n.features()) }
 
 // BootModules gives the names of those that init loads before it can mount the
 // root.
