@@ -58,12 +58,13 @@ kill_groups() {
 }
 
 # kill_marked MARK: kills what carries the mark, until two looks in a row find
-# nothing: a process may fork between being found and being killed.
+# nothing: a process may fork between being found and being killed. Not every
+# grep reads past a NUL without -z.
 kill_marked() {
 	quiet=0 looks=0
 	while [ $quiet -lt 2 ] && [ $looks -lt 100 ]; do
 		looks=$((looks + 1))
-		found=$(grep -slF -e "SPINDLE_GUARD=$1." /proc/[0-9]*/environ)
+		found=$(grep -slzF -e "SPINDLE_GUARD=$1." /proc/[0-9]*/environ)
 		if [ -z "$found" ]; then
 			quiet=$((quiet + 1))
 			continue

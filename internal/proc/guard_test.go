@@ -135,7 +135,12 @@ func TestGuardianKillsWhatIsMarked(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer cmd.Wait()
+			t.Cleanup(func() {
+				for _, pid := range append(running("sleep", nap), cmd.Process.Pid) {
+					syscall.Kill(pid, syscall.SIGKILL)
+				}
+				cmd.Wait()
+			})
 			other := exec.Command("sleep", nap+"9")
 			other.Env = append(os.Environ(), MarkName+"=feedbeef.1")
 			if err := other.Start(); err != nil {
