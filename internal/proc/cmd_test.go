@@ -194,7 +194,11 @@ func TestCancelledBefore(t *testing.T) {
 // up its output.
 func TestDescendantsEndWithTheProgram(t *testing.T) {
 	nap := sleeper()
-	out, err := Run(t.Context(), sh(`sleep $1 & setsid sleep $1 & env -i sleep $1 & echo done`, nap))
+	out, err := Run(t.Context(), sh(`
+		sleep $1 &
+		env -i sleep $1 &
+		setsid sleep $1 & while ! grep -q sleep /proc/$!/comm; do :; done
+		echo done`, nap))
 	if err != nil || string(out.Stdout) != "done\n" {
 		t.Errorf("%q, %v", out.Stdout, err)
 	}

@@ -50,10 +50,18 @@ func victim(play string) {
 		start(`setsid sleep $1 & env -i sleep $2 & sleep $3`)
 		temp()
 		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-			check(syscall.Kill(guardian(os.Getpid()), s))
+			pid := guardian(os.Getpid())
+			if pid == 0 {
+				check(fmt.Errorf("the guardian died before %v", s))
+			}
+			check(syscall.Kill(pid, s))
 		}
 	case "both die":
 		temp()
+		check(syscall.Kill(guardian(os.Getpid()), syscall.SIGKILL))
+	case "only the kernel":
+		_, err := Start(ctx, Cmd{Path: "sleep", Args: naps})
+		check(err)
 		check(syscall.Kill(guardian(os.Getpid()), syscall.SIGKILL))
 	case "mount":
 		point := filepath.Join(parent, "mount point")
@@ -116,6 +124,17 @@ func TestNothingOutlivesSIGKILL(t *testing.T) {
 			eventually(t, "its guardian is gone", func() bool { return len(running("spindle-guard", "watch", said["token"])) == 0 })
 		})
 	}
+}
+
+// Without a guardian PR_SET_PDEATHSIG still ends the children themselves.
+func TestChildrenDieWithoutAGuardian(t *testing.T) {
+	nap := sleeper()
+	cmd, _ := play(t, "only the kernel", t.TempDir(), nap)
+	if len(running("sleep", nap)) != 1 {
+		t.Fatal("no child to begin with")
+	}
+	kill9(t, cmd)
+	eventually(t, "gone", func() bool { return len(running("sleep", nap)) == 0 })
 }
 
 func TestMountDoesNotOutliveSIGKILL(t *testing.T) {
