@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"spindle/internal/unit"
 	"spindle/kernels"
+	"spindle/pipeline/drive"
 	"spindle/workloads"
 )
 
@@ -113,11 +115,7 @@ func (c *checker) machine() {
 	if n, ok := c.ok("machine", "cpus"); ok && (m.CPUs < 1 || m.CPUs > maxCPUs) {
 		c.value(n, "cpus %d: a guest takes from 1 to %d", m.CPUs, maxCPUs)
 	}
-	if n, ok := c.ok("machine", "accel"); ok {
-		if known := []string{"auto", "kvm", "tcg"}; !slices.Contains(known, m.Accel) {
-			c.value(n, "%s", unknown("accelerator", m.Accel, known))
-		}
-	}
+	c.word(c.root.get("machine", "accel"), "accelerator", m.Accel, []string{"auto", "kvm", "tcg"})
 	if n, ok := c.ok("machine", "boot-limit"); ok && (m.BootLimit.Std() < minBootLimit || m.BootLimit.Std() > maxLimit) {
 		c.value(n, "boot-limit %s: want from %s to %s", m.BootLimit, unit.Duration(minBootLimit), unit.Duration(maxLimit))
 	}
@@ -148,9 +146,24 @@ func (c *checker) drives() {
 	}
 	for _, f := range n.fields {
 		c.slug(f, "drive", f.key.text, false)
-		if !f.broken() {
-			c.valid(f, "drive "+f.key.text, c.plan.Drives[f.key.text].Validate())
+		d := c.plan.Drives[f.key.text]
+		c.word(f.get("profile"), "profile", d.Profile, drive.Profiles())
+		c.word(f.get("bus"), "bus", string(d.Bus), kernels.Buses())
+		if f.broken() {
+			continue
 		}
+		if err := d.Validate(); err != nil {
+			// Which drive it is about is told by the place.
+			message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "drive: "), "drive "+d.Profile+": ")
+			c.valid(f, "drive "+f.key.text, errors.New(message))
+		}
+	}
+}
+
+// word reports a value that is not one of those known.
+func (c *checker) word(n *node, kind, word string, known []string) {
+	if n != nil && !n.broken() && !slices.Contains(known, word) {
+		c.value(n, "%s", unknown(kind, word, known))
 	}
 }
 
@@ -327,8 +340,8 @@ func (c *checker) together() {
 			}
 		}
 		for _, d := range p.Conditions.Drive {
-			if size := p.Drives[d].Capacity(); w.Space() > size && !list.items[i].wrong {
-				c.entry(list.items[i], "workload %s fills %s, and drive %s has %s", w.Slug(), w.Space(), d, size)
+			if dev, err := p.Drives[d].Device(); err == nil && w.Space() > dev.Size && !list.items[i].wrong {
+				c.entry(list.items[i], "workload %s fills %.4g GB, and drive %s has %.4g GB", w.Slug(), float64(w.Space())/1e9, d, float64(dev.Size)/1e9)
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func Load(file string, text []byte) (*Plan, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
-	return p, nil
+	return p, p.fillDrives()
 }
 
 // err gives the problems found as one error, or nil.
@@ -116,6 +116,22 @@ func (p *Plan) defaultDrives() {
 	for _, f := range p.root.get("drives").fields {
 		p.Conditions.Drive = append(p.Conditions.Drive, f.key.text)
 	}
+}
+
+// fillDrives writes the defaults of the drives' profiles into them.
+func (p *Plan) fillDrives() error {
+	for name, d := range p.Drives {
+		dev, err := d.Device()
+		if err != nil {
+			return err // Validate said that it is fine
+		}
+		d.Bus, d.QueueDepth, d.Size, d.WriteCache = dev.Bus, dev.QueueDepth, dev.Size, "off"
+		if dev.WriteCache {
+			d.WriteCache = "on"
+		}
+		p.Drives[name] = d
+	}
+	return nil
 }
 
 // MkfsOptions gives the words to put behind mkfs for a filesystem.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -28,6 +29,8 @@ func FuzzLoad(f *testing.F) {
 			f.Add(text)
 		}
 	}
+	f.Add([]byte(whole))
+	f.Add([]byte(least))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Load("fuzz.yaml", text)
 		if err != nil {
@@ -42,6 +45,26 @@ func FuzzLoad(f *testing.F) {
 			t.Error("no time at all")
 		}
 	})
+}
+
+// TestLoadDamaged does in every run what the fuzzer does by chance: it cuts a
+// plan off at every byte, and takes out every line.
+func TestLoadDamaged(t *testing.T) {
+	try := func(text string) {
+		t.Helper()
+		if p, err := Load("damaged.yaml", []byte(text)); err != nil {
+			checkProblems(t, []byte(text), err)
+		} else {
+			checkLayout(t, p, Layout(p))
+		}
+	}
+	for i := range whole {
+		try(whole[:i])
+	}
+	lines := strings.SplitAfter(whole, "\n")
+	for i := range lines {
+		try(strings.Join(slices.Delete(slices.Clone(lines), i, i+1), ""))
+	}
 }
 
 func checkProblems(t *testing.T, text []byte, err error) {

@@ -49,7 +49,7 @@ debian:
 image: {suite: trixie, packages: [fio, xfsprogs]}
 machine: {memory: 512MiB, cpus: 2, accel: tcg, boot-limit: 1m30s}
 drives:
-  zeta: {profile: sata-7200, queue-depth: 1, bus: ahci, media-rate: 30MB/s, size: 16GiB}
+  zeta: {profile: sata-7200, queue-depth: 1, bus: ahci, media-rate: 30MB/s, size: 16GiB, write-cache: off}
   alpha: {profile: sata-7200}
 arms:
   zzz: {kernel: base}
@@ -69,7 +69,7 @@ conditions:
 workloads:
   - dd: {size: 96MiB, conv: fsync}
   - name: again
-    dd: {size: 1GB}
+    dd: {size: 1GiB}
 mkfs:
   ext4: -O ^has_journal  -E lazy_itable_init=0
   xfs: [-L, two words, -L]
@@ -81,6 +81,10 @@ limit: 10m
 
 func TestLoad(t *testing.T) {
 	got := load(t, whole)
+	alpha, err := drive.Spec{Profile: "sata-7200"}.Device()
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := &Plan{
 		Name: "whole",
 		Kernels: map[string]kernels.Source{
@@ -91,8 +95,8 @@ func TestLoad(t *testing.T) {
 		Image:   images.Spec{Suite: "trixie", Packages: []string{"fio", "xfsprogs"}},
 		Machine: Machine{Memory: 512 * unit.MiB, CPUs: 2, Accel: "tcg", BootLimit: unit.Duration(90 * time.Second)},
 		Drives: map[string]drive.Spec{
-			"zeta":  {Profile: "sata-7200", QueueDepth: 1, Bus: "ahci", MediaRate: 30e6, Size: 16 * unit.GiB},
-			"alpha": {Profile: "sata-7200"},
+			"zeta":  {Profile: "sata-7200", QueueDepth: 1, Bus: "ahci", MediaRate: 30e6, Size: 16 * unit.GiB, WriteCache: "off"},
+			"alpha": {Profile: "sata-7200", QueueDepth: alpha.QueueDepth, Bus: "ahci", Size: alpha.Size, WriteCache: "on"},
 		},
 		Arms: Arms{
 			{Name: "zzz", Kernel: "base"},
@@ -107,7 +111,7 @@ func TestLoad(t *testing.T) {
 		Conditions: Conditions{Drive: []string{"alpha", "zeta"}, Filesystem: []string{"xfs", "ext4"}, Scheduler: []string{"none"}},
 		Workloads: []workloads.Spec{
 			{DD: &workloads.DD{Size: 96 * unit.MiB, Conv: "fsync"}},
-			{Name: "again", DD: &workloads.DD{Size: 1e9}},
+			{Name: "again", DD: &workloads.DD{Size: unit.GiB}},
 		},
 		Mkfs:   map[string]MkfsOptions{"ext4": {"-O", "^has_journal", "-E", "lazy_itable_init=0"}, "xfs": {"-L", "two words", "-L"}},
 		Mount:  map[string]MountOptions{"ext4": {"nobarrier"}},

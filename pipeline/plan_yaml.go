@@ -109,8 +109,8 @@ func (s *source) plainText(size int) bool {
 }
 
 // parse calls the YAML parser. Duplicate keys are left in: they are reported
-// with the rest. The parser has panicked on malformed files in the past; a
-// plan must not end the program.
+// with the rest. Should the parser panic on a malformed file, that is the
+// file's fault and no end of the program.
 func parse(text string) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
