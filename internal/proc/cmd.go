@@ -19,6 +19,9 @@ type Cmd struct {
 	Dir  string   // working directory; "" is ours
 	Env  []string // nil is ours; the mark is added either way
 
+	// Setenv is applied to Env: "NAME=value" sets a variable, "NAME" unsets it.
+	Setenv []string
+
 	// Stdin is what the program reads; nil is /dev/null. An *os.File is handed
 	// over as it is.
 	Stdin io.Reader

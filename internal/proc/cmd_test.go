@@ -52,6 +52,9 @@ func TestRun(t *testing.T) {
 		{"directory", with(Cmd{Path: "pwd"}, func(c *Cmd) { c.Dir = dir }), dir + "\n", "", ""},
 		{"environment", sh("echo $PROC_TEST"), "inherited\n", "", ""},
 		{"given environment", with(sh("echo $PROC_TEST"), func(c *Cmd) { c.Env = []string{"PROC_TEST=given"} }), "given\n", "", ""},
+		{"changed environment", with(sh(`echo "$A|$B|${C-unset}"`), func(c *Cmd) {
+			c.Env, c.Setenv = []string{"A=1", "B=2", "C=3"}, []string{"B=x=y", "C", "D"}
+		}), "1|x=y|unset\n", "", ""},
 		{"extra file", with(sh("echo x >&3; echo ok"), func(c *Cmd) { c.ExtraFiles = []*os.File{file} }), "ok\n", "", ""},
 		{"status", sh("exit 3"), "", "", "sh -c 'exit 3' sh: exit status 3"},
 		{"status and words", sh("echo this; echo that >&2; exit 1"), "this\n", "that\n", "sh -c 'echo this; echo that >&2; exit 1' sh: exit status 1: that"},

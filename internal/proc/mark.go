@@ -15,14 +15,34 @@ import (
 const MarkName = "SPINDLE_GUARD"
 
 // unmarked gives env without a mark.
-func unmarked(env []string) []string {
+func unmarked(env []string) []string { return without(env, MarkName) }
+
+// without gives a copy of env that lacks a variable.
+func without(env []string, name string) []string {
 	out := make([]string, 0, len(env)+1)
 	for _, e := range env {
-		if !strings.HasPrefix(e, MarkName+"=") {
+		if key, _, _ := strings.Cut(e, "="); key != name {
 			out = append(out, e)
 		}
 	}
 	return out
+}
+
+// environ gives the environment that c asks for, without a mark.
+func (c Cmd) environ() []string {
+	env := c.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	env = unmarked(env)
+	for _, e := range c.Setenv {
+		name, _, set := strings.Cut(e, "=")
+		env = without(env, name)
+		if set {
+			env = append(env, e)
+		}
+	}
+	return env
 }
 
 // killMarked kills every process that carries the mark, until two looks in a

@@ -60,15 +60,11 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		mark: fmt.Sprintf("%s=%s.%d", MarkName, g.token, g.children.Add(1)),
 		done: make(chan struct{}),
 	}
-	env := c.Env
-	if env == nil {
-		env = os.Environ()
-	}
 	p.cmd = &exec.Cmd{
 		Path:       path,
 		Args:       append([]string{c.Path}, c.Args...),
 		Dir:        c.Dir,
-		Env:        append(unmarked(env), p.mark),
+		Env:        append(c.environ(), p.mark),
 		ExtraFiles: c.ExtraFiles,
 		WaitDelay:  holdOpen,
 		SysProcAttr: &syscall.SysProcAttr{
