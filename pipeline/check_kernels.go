@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"spindle/kernels"
-	"spindle/reports/record"
 )
 
 // CheckKernels holds the plan's conditions against the kernels of its arms,
@@ -79,9 +78,4 @@ func (p *Plan) kernelsUsed() []string {
 		}
 	}
 	return names
-}
-
-// need is all that a condition asks of a kernel.
-func need(p *Plan, c record.Condition) kernels.Need {
-	return kernels.Need{Filesystem: c.Filesystem, Scheduler: c.Scheduler, Bus: string(p.Drives[c.Drive].Bus)}
 }
