@@ -21,41 +21,47 @@ type moduleIndex struct {
 
 // readIndex reads the files of a module directory. See modules.dep(5).
 func readIndex(dir string) (*moduleIndex, error) {
-	x := &moduleIndex{
-		files: make(map[string]string), deps: make(map[string][]string),
-		pre: make(map[string][]string), alias: make(map[string][]string),
-		builtin: make(map[string]bool),
-	}
-	for _, f := range []struct {
-		name  string
-		parse func(line string) error
-		must  bool
-	}{
-		{"modules.dep", x.dep, true},
-		{"modules.softdep", x.softdep, false},
-		{"modules.alias", x.aliased, false},
-		{"modules.builtin", x.built, false},
-	} {
-		text, err := os.ReadFile(filepath.Join(dir, f.name))
+	x := newIndex()
+	for _, name := range []string{"modules.dep", "modules.softdep", "modules.alias", "modules.builtin"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
-			if os.IsNotExist(err) && !f.must {
+			if os.IsNotExist(err) && name != "modules.dep" {
 				continue
 			}
 			return nil, fmt.Errorf("read module index: %w", err)
 		}
-		n := 0
-		for line := range strings.Lines(string(text)) {
-			n++
-			line = strings.TrimSpace(line)
-			if line == "" || line[0] == '#' {
-				continue
-			}
-			if err := f.parse(line); err != nil {
-				return nil, fmt.Errorf("read module index: %s: line %d: %w", filepath.Join(dir, f.name), n, err)
-			}
+		if err := x.parse(name, string(text)); err != nil {
+			return nil, fmt.Errorf("read module index: %s: %w", filepath.Join(dir, name), err)
 		}
 	}
 	return x, nil
+}
+
+func newIndex() *moduleIndex {
+	return &moduleIndex{
+		files: make(map[string]string), deps: make(map[string][]string),
+		pre: make(map[string][]string), alias: make(map[string][]string),
+		builtin: make(map[string]bool),
+	}
+}
+
+// parse reads one of the files, by its name.
+func (x *moduleIndex) parse(name, text string) error {
+	parse := map[string]func(line string) error{
+		"modules.dep": x.dep, "modules.softdep": x.softdep, "modules.alias": x.aliased, "modules.builtin": x.built,
+	}[name]
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if err := parse(line); err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+	}
+	return nil
 }
 
 // moduleName gives the name of a module from its file or from how people write
