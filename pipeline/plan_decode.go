@@ -84,6 +84,8 @@ func (d *decoder) expect(n *node, k kind, what string) bool {
 		return true
 	case n.null:
 		d.entry(n, "%s has no value: it wants %s", n.name(), what)
+	case k == sequence && n.kind == scalar && n.plain:
+		d.value(n, "%s wants %s, such as [%s]", n.name(), what, clip(n.text))
 	case n.kind != k && n.kind == scalar:
 		d.value(n, "%s wants %s, not %s", n.name(), what, quote(n.text))
 	case n.kind != k:
