@@ -281,7 +281,10 @@ func TestAttach(t *testing.T) {
 	var out bytes.Buffer
 	go func() {
 		resize <- guest.Size{Columns: 132, Rows: 50}
-		resize <- guest.Size{Columns: 80, Rows: 25} // taken once the first was sent
+		resize <- guest.Size{Columns: 80, Rows: 25}
+		for s.told() < 3 {
+			time.Sleep(time.Millisecond)
+		}
 		io.WriteString(typed, "uname\n")
 		typed.Close()
 	}()

@@ -172,6 +172,13 @@ func (s *server) resized(size string) {
 	s.sizes = append(s.sizes, size)
 }
 
+// told gives how many sizes it was told.
+func (s *server) told() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sizes)
+}
+
 // run is the guest's programs.
 func (s *server) run(ch ssh.Channel, line string) {
 	defer ch.Close()
