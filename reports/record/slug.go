@@ -24,7 +24,7 @@ func (c Condition) String() string {
 // Slug gives a file name for the condition: "sata_ext4_bfq_dd-fsync". Two
 // different conditions never share one, whatever the plan's names are.
 func (c Condition) Slug() string {
-	return slug(c.Drive, c.Filesystem, c.Scheduler, c.Workload)
+	return Slug(c.Drive, c.Filesystem, c.Scheduler, c.Workload)
 }
 
 // String gives the cell as people say it: "wbt: sata ext4 bfq dd-fsync".
@@ -35,13 +35,13 @@ func (c Cell) String() string {
 // Slug gives a file name for the cell: "sata_ext4_bfq_dd-fsync_wbt". Two
 // different cells never share one.
 func (c Cell) Slug() string {
-	return slug(c.Condition.Drive, c.Condition.Filesystem, c.Condition.Scheduler, c.Condition.Workload, c.Arm)
+	return Slug(c.Condition.Drive, c.Condition.Filesystem, c.Condition.Scheduler, c.Condition.Workload, c.Arm)
 }
 
-// slug joins parts with '_', which is escaped inside a part, so the parts
-// can be told again. A slug too long for a file name is cut and ends in '~'
+// Slug makes a file name of names. It joins them with '_', which is escaped
+// inside a part, so the parts can be told again. A slug too long for a file name is cut and ends in '~'
 // and a hash of the whole; '~' stands nowhere else.
-func slug(parts ...string) string {
+func Slug(parts ...string) string {
 	var b strings.Builder
 	for i, p := range parts {
 		if i > 0 {

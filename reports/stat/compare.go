@@ -53,7 +53,7 @@ func (m Metric) Compare(pairs []Pair) Verdict {
 	pairs = v.complete(pairs)
 	v.N = len(pairs)
 	v.Scale = scale(pairs)
-	if v.Scale == Difference {
+	if v.Scale == Difference && size(Difference, pairs) > 0 {
 		v.warn("values at or below zero have no ratio: compared by difference")
 	}
 	d := make([]float64, len(pairs))
@@ -70,7 +70,6 @@ func (m Metric) Compare(pairs []Pair) Verdict {
 	switch {
 	case v.N < minPairs:
 		v.Kind, v.Why = Undecided, FewPairs
-		v.warn("n = %d: %d pairs are the fewest that can decide", v.N, minPairs)
 	case v.N < fewPairs:
 		v.warn("n = %d: with fewer than %d pairs the interval rests on the noise being near normal", v.N, fewPairs)
 	}

@@ -1,0 +1,19 @@
+// Package reports makes the report of a run: Markdown that reads well
+// unrendered in a mail, plots beside it, and every value as CSV.
+//
+// A report is made from the run directory alone. The same directory gives the
+// same bytes each time, wherever it lies and whenever it is read; so a report
+// can be thrown away and made again, also by someone else.
+//
+// # Promises
+//
+//   - No line of the Markdown is wider than 72 columns.
+//   - Every comparison is in a table, also those without a change, and says
+//     then what would have been seen.
+//   - What breaks is a row, with the line of the log that shows it. A run that
+//     is not finished says so first.
+//   - Doubts travel with the rows they belong to, as numbered notes.
+//
+// It judges nothing itself: verdicts are those of reports/stat. Text that came
+// out of a guest is escaped, never interpreted.
+package reports

@@ -1,0 +1,304 @@
+package reports
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"spindle/reports/internal/text"
+	"spindle/reports/record"
+	"spindle/reports/stat"
+)
+
+// Summary is what a run came to, in numbers.
+type Summary struct {
+	Done, Planned int // samples
+	// Primary counts the verdicts on the primary metric of each condition and
+	// arm, Other those on all other metrics.
+	Primary, Other map[stat.Kind]int
+
+	line string
+}
+
+// Failed says whether any verdict is worse or broken.
+func (s Summary) Failed() bool {
+	return s.Primary[stat.Worse]+s.Primary[stat.Broken]+s.Other[stat.Worse]+s.Other[stat.Broken] > 0
+}
+
+// Line gives the verdict in one line, as the report's title has it.
+func (s Summary) Line() string { return s.line }
+
+func (a *analysis) summary() Summary {
+	s := Summary{Done: len(a.samples), Planned: a.planned, Primary: map[stat.Kind]int{}, Other: map[stat.Kind]int{}}
+	for _, k := range a.comparisons {
+		if k.metric.Primary {
+			s.Primary[k.verdict.Kind]++
+		} else {
+			s.Other[k.verdict.Kind]++
+		}
+	}
+	s.line = strings.ReplaceAll(a.title(), text.NBSP, " ")
+	return s
+}
+
+// tally is the primary verdicts of one arm.
+type tally struct {
+	of    int
+	kinds map[stat.Kind][]*comparison
+}
+
+func (a *analysis) tally(arm string) tally {
+	t := tally{kinds: map[stat.Kind][]*comparison{}}
+	for _, k := range a.comparisons {
+		if k.arm == arm && k.metric.Primary {
+			t.of++
+			t.kinds[k.verdict.Kind] = append(t.kinds[k.verdict.Kind], k)
+		}
+	}
+	return t
+}
+
+// counts gives "breaks in 1, worse in 2 of 4 conditions (+13 to +15 %)"; what
+// is not there is left out, unless nothing is.
+func (t tally) counts(ranges bool) string {
+	var parts []string
+	for _, x := range []struct {
+		kind stat.Kind
+		word string
+	}{{stat.Broken, "breaks"}, {stat.Worse, "worse"}, {stat.Better, "better"}, {stat.NoChange, "no change"}, {stat.Undecided, "undecided"}} {
+		ks := t.kinds[x.kind]
+		if len(ks) == 0 {
+			continue
+		}
+		part := fmt.Sprintf("%s in"+text.NBSP+"%d", x.word, len(ks))
+		if len(parts) == 0 {
+			part += fmt.Sprintf(" of"+text.NBSP+"%s", plural(t.of, "condition", "conditions"))
+		}
+		if ranges {
+			part += detail(x.kind, ks)
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return "nothing to compare yet"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// detail gives the range of changes, or what would have been seen.
+func detail(kind stat.Kind, ks []*comparison) string {
+	switch kind {
+	case stat.Worse, stat.Better:
+		if r := rangeOf(ks); r != "" {
+			return " (" + r + ")"
+		}
+	case stat.NoChange:
+		most := math.NaN()
+		for _, k := range ks {
+			if k.verdict.Scale == stat.Ratio && !(k.verdict.MDE <= most) {
+				most = k.verdict.MDE
+			}
+		}
+		if !math.IsNaN(most) {
+			return " (" + share(most) + " would have shown)"
+		}
+	}
+	return ""
+}
+
+// rangeOf gives "+13 to +15 %" for changes that are ratios.
+func rangeOf(ks []*comparison) string {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, k := range ks {
+		if k.verdict.Scale != stat.Ratio {
+			return ""
+		}
+		low, high = min(low, k.verdict.Change), max(high, k.verdict.Change)
+	}
+	plus := func(v float64) string {
+		if v > 0 && v < manyfold {
+			return "+" + share(v)
+		}
+		return share(v)
+	}
+	if plus(low) == plus(high) {
+		return plus(low)
+	}
+	return strings.TrimSuffix(plus(low), text.NBSP+"%") + text.NBSP + "to" + text.NBSP + plus(high)
+}
+
+// title is the verdict in one line of at most 70 columns: the fullest wording
+// that fits.
+func (a *analysis) title() string {
+	name, base := text.Clean(a.manifest.Name), text.Clean(a.baseline())
+	partial := ""
+	if len(a.samples) < a.planned {
+		partial = " (partial)"
+	}
+	arms := a.arms()
+	var bodies []string
+	switch len(arms) {
+	case 0:
+		bodies = []string{base + " alone: measured, compared with nothing", "measured, compared with nothing"}
+	case 1:
+		t, arm := a.tally(arms[0]), text.Clean(arms[0])
+		against := arm + " against " + base
+		if a.twin(arms[0]) {
+			against = "A/A"
+		}
+		for _, ranges := range []bool{true, false} {
+			bodies = append(bodies, against+": "+t.counts(ranges))
+		}
+		bodies = append(bodies, t.counts(true), t.counts(false))
+	default:
+		var words []string
+		all := tally{kinds: map[stat.Kind][]*comparison{}}
+		for _, arm := range arms {
+			t := a.tally(arm)
+			words = append(words, text.Clean(arm)+" "+t.worst())
+			all.of += t.of
+			for kind, ks := range t.kinds {
+				all.kinds[kind] = append(all.kinds[kind], ks...)
+			}
+		}
+		bodies = []string{
+			strings.Join(words, ", ") + " vs " + base, strings.Join(words, ", "),
+			fmt.Sprintf("%d arms: %s", len(arms), strings.Replace(all.counts(false), "condition", "comparison", 1)),
+		}
+	}
+	for _, b := range bodies {
+		for _, prefix := range []string{name + ": ", ""} {
+			if t := prefix + b + partial; len([]rune(t)) <= text.Width-2 {
+				return t
+			}
+		}
+	}
+	return text.Cut(bodies[len(bodies)-1], text.Width-2-len(partial)) + partial
+}
+
+// worst gives the gravest thing to say of an arm: "worse in 2 of 4".
+func (t tally) worst() string {
+	for _, x := range []struct {
+		kind stat.Kind
+		word string
+	}{{stat.Broken, "breaks"}, {stat.Worse, "worse"}, {stat.Better, "better"}, {stat.Undecided, "undecided"}, {stat.NoChange, "no change"}} {
+		if n := len(t.kinds[x.kind]); n > 0 {
+			return fmt.Sprintf("%s in %d of %d", x.word, n, t.of)
+		}
+	}
+	return "not compared"
+}
+
+// twin says whether an arm is the baseline once more: the same kernel with the
+// same settings.
+func (a *analysis) twin(arm string) bool {
+	kernels := map[string]string{}
+	for _, k := range a.manifest.Kernels {
+		kernels[k.Name] = k.Hash
+	}
+	base := a.manifest.Arms[0]
+	for _, x := range a.manifest.Arms[1:] {
+		if x.Name == arm {
+			return kernels[x.Kernel] == kernels[base.Kernel] && a.manifest.Compare == "arm" &&
+				maps.Equal(x.Sysctl, base.Sysctl) && maps.Equal(x.Queue, base.Queue) && maps.Equal(x.Device, base.Device) &&
+				x.Append == base.Append && slices.Equal(x.Mkfs, base.Mkfs) && slices.Equal(x.Mount, base.Mount)
+		}
+	}
+	return false
+}
+
+// opening writes the title and the paragraphs that a hurried reader reads.
+func (p *page) opening() {
+	p.heading(1, p.title())
+	if n := len(p.samples); n < p.planned {
+		p.say("**Partial: %d of %s done.** What follows is of these alone.", n, plural(p.planned, "sample is", "samples are"))
+	}
+	for _, arm := range p.arms() {
+		t := p.tally(arm)
+		s := fmt.Sprintf("%s against %s: %s", text.Clean(arm), text.Clean(p.baseline()), t.counts(true))
+		p.say("%s.%s%s", s, p.others(arm), p.control(arm, t))
+	}
+	if bound := p.cpuBoundRows(); bound > 0 {
+		p.say("CPU-bound: %s, in %d of %s.", p.cpuNote(), bound, plural(len(p.manifest.Conditions), "condition", "conditions"))
+	}
+	p.say("%s", p.counted())
+}
+
+// others says what the metrics beside the primary ones show.
+func (p *page) others(arm string) string {
+	of := 0
+	kinds := map[stat.Kind][]string{}
+	for _, k := range p.comparisons {
+		if k.arm != arm || k.metric.Primary {
+			continue
+		}
+		of++
+		if name := text.Clean(k.metric.Name); !slices.Contains(kinds[k.verdict.Kind], name) {
+			kinds[k.verdict.Kind] = append(kinds[k.verdict.Kind], name)
+		}
+	}
+	var parts []string
+	for _, kind := range []stat.Kind{stat.Worse, stat.Better} {
+		if names := kinds[kind]; len(names) > 0 {
+			parts = append(parts, kind.String()+" somewhere: "+strings.Join(names, ", "))
+		}
+	}
+	switch {
+	case of == 0:
+		return ""
+	case len(parts) == 0:
+		return fmt.Sprintf(" Of %s by other metrics none is worse or better.", plural(of, "comparison", "comparisons"))
+	}
+	return " Of the other metrics, " + strings.Join(parts, "; ") + "."
+}
+
+// control says what an A/A arm tells of the run.
+func (p *page) control(arm string, t tally) string {
+	if !p.twin(arm) {
+		return ""
+	}
+	claims := len(t.kinds[stat.Worse]) + len(t.kinds[stat.Better])
+	if claims > 0 {
+		return fmt.Sprintf(" A/A: both are the same kernel with the same settings, so %s is false. Do not trust this run.", plural(claims, "claim", "of these claims each"))
+	}
+	return " A/A: both are the same kernel with the same settings, and no change is claimed, as it must be."
+}
+
+// counted says how many samples there are and how they ended.
+func (p *page) counted() string {
+	hows := map[string]int{}
+	broke := 0
+	for _, s := range p.samples {
+		if s.Outcome.Kind != record.OK {
+			broke++
+			hows[brokeHow(s.Outcome)]++
+		}
+	}
+	out := fmt.Sprintf("%d of %s done; ", len(p.samples), plural(p.planned, "sample", "samples"))
+	if broke == 0 {
+		out += "none panicked, hung or failed."
+	} else {
+		var parts []string
+		for _, how := range slices.Sorted(maps.Keys(hows)) {
+			parts = append(parts, fmt.Sprintf("%s: %d", how, hows[how]))
+		}
+		out += fmt.Sprintf("%d broke (%s).", broke, strings.Join(parts, ", "))
+	}
+	if n := len(p.attempts); n > 0 {
+		out += fmt.Sprintf(" %s of our own machinery did not count and %s under attempts/.", plural(n, "failure", "failures"), map[bool]string{true: "lies", false: "lie"}[n == 1])
+	}
+	return out
+}
+
+// cpuBoundRows counts the conditions with a CPU-bound sample.
+func (p *page) cpuBoundRows() int {
+	bound := map[record.Condition]bool{}
+	for _, s := range p.samples {
+		if isCPUBound(s) {
+			bound[s.Condition] = true
+		}
+	}
+	return len(bound)
+}
