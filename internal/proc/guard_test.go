@@ -107,16 +107,16 @@ func TestGuardianKillsHeldGroupsAndNoStrangers(t *testing.T) {
 			ours, oursAlive := nap(t)
 			releasedPid, releasedAlive := nap(t)
 			reused, reusedAlive := nap(t)
-			start := func(pid int) string {
+			start := func(pid int) uint64 {
 				s, err := startTime(pid)
 				if err != nil {
 					t.Fatal(err)
 				}
 				return s
 			}
-			lines := fmt.Sprintf("+pg %d %s\n", ours, start(ours)) +
-				fmt.Sprintf("+pg %d %s\n-pg %[1]d %[2]s\n", releasedPid, start(releasedPid)) +
-				fmt.Sprintf("+pg %d 1%s\n", reused, start(reused)) // held by a process that started at another time
+			lines := fmt.Sprintf("+pg %d %d\n", ours, start(ours)) +
+				fmt.Sprintf("+pg %d %d\n-pg %[1]d %[2]d\n", releasedPid, start(releasedPid)) +
+				fmt.Sprintf("+pg %d 1%d\n", reused, start(reused)) // held by a process that started at another time
 			script(t, shell, lines, "watch", "no-such-mark")
 			eventually(t, "the held group is gone", func() bool { return !oursAlive() })
 			if !releasedAlive() || !reusedAlive() {
@@ -155,6 +155,30 @@ func TestGuardianKillsWhatIsMarked(t *testing.T) {
 			other.Process.Kill()
 			other.Wait()
 		})
+	}
+}
+
+// Processes older than the child are passed over, marked or not: their
+// environment may not be readable without hanging.
+func TestKillMarkedPassesOverOlderProcesses(t *testing.T) {
+	arg := sleeper()
+	cmd := exec.Command("sleep", arg)
+	cmd.Env = append(os.Environ(), MarkName+"=feed.2")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	start, err := startTime(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killMarked(MarkName+"=feed.2", start+1)
+	if len(running("sleep", arg)) != 1 {
+		t.Error("an older process was killed")
+	}
+	killMarked(MarkName+"=feed.2", start)
+	if err := cmd.Wait(); err == nil {
+		t.Error("not killed")
 	}
 }
 

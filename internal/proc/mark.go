@@ -46,13 +46,16 @@ func (c Cmd) environ() []string {
 }
 
 // killMarked kills every process that carries the mark, until two looks in a
-// row find none: a process may fork between being found and being killed. A
-// look reads the environment of all processes that we may read, about 10 µs
-// each.
-func killMarked(mark string) {
+// row find none: a process may fork between being found and being killed.
+//
+// A descendant started no earlier than the child did, at since. The environment
+// of older processes is not read: it is most of them, and to read it takes a
+// lock (mmap_lock) that a process hung in the kernel may hold for ever, which is
+// what happens in the guests that we are made for.
+func killMarked(mark string, since uint64) {
 	entry := []byte("\x00" + mark + "\x00")
 	for looks, quiet := 0, 0; quiet < 2 && looks < 100; looks++ {
-		if !killOnce(entry) {
+		if !killOnce(entry, since) {
 			quiet++
 			continue
 		}
@@ -61,7 +64,7 @@ func killMarked(mark string) {
 	}
 }
 
-func killOnce(entry []byte) (found bool) {
+func killOnce(entry []byte, since uint64) (found bool) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return false
@@ -71,6 +74,9 @@ func killOnce(entry []byte) (found bool) {
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if start, err := startTime(pid); err != nil || start < since {
 			continue
 		}
 		env, err := os.ReadFile("/proc/" + name + "/environ")
@@ -85,14 +91,14 @@ func killOnce(entry []byte) (found bool) {
 
 // startTime gives field 22 of /proc/PID/stat: clock ticks from boot to the
 // start of the process. The command in field 2 may hold blanks and brackets.
-func startTime(pid int) (string, error) {
+func startTime(pid int) (uint64, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return "", err
+		return 0, err
 	}
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 20 {
-		return "", fmt.Errorf("read /proc/%d/stat: %d fields after the name, want 20", pid, len(fields))
+		return 0, fmt.Errorf("read /proc/%d/stat: %d fields after the name, want 20", pid, len(fields))
 	}
-	return fields[19], nil
+	return strconv.ParseUint(fields[19], 10, 64)
 }

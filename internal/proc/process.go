@@ -24,6 +24,7 @@ type Process struct {
 	name   string // command line
 	cmd    *exec.Cmd
 	mark   string // NAME=value in its environment
+	start  uint64 // when it started, in clock ticks since boot
 	group  string // the guardian's line; "" if it has no group of its own
 	stdout *tail
 	stderr *tail
@@ -88,12 +89,10 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		return fail(err)
 	}
 	feed(true)
-	if !c.Terminal {
-		if err := p.register(g); err != nil {
-			p.Kill()
-			p.reap(ctx)
-			return fail(err)
-		}
+	if err := p.register(g); err != nil {
+		p.Kill()
+		p.reap(ctx)
+		return fail(err)
 	}
 	grace := c.Grace
 	if grace == 0 {
@@ -106,12 +105,14 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 
 // register tells the guardian of the program's group. Not even a program that
 // has ended already is reaped before reap runs, so the group is still its own.
-func (p *Process) register(g *guard) error {
-	start, err := startTime(p.Pid())
-	if err != nil {
+func (p *Process) register(g *guard) (err error) {
+	if p.start, err = startTime(p.Pid()); err != nil {
 		return err
 	}
-	p.group = fmt.Sprintf("pg %d %s", p.Pid(), start)
+	if !p.cmd.SysProcAttr.Setpgid {
+		return nil
+	}
+	p.group = fmt.Sprintf("pg %d %d", p.Pid(), p.start)
 	return g.hold(p.group, nil)
 }
 
@@ -215,7 +216,7 @@ func (p *Process) reap(ctx context.Context) {
 	if p.group != "" {
 		theGuard().release(p.group)
 	}
-	killMarked(p.mark)
+	killMarked(p.mark, p.start)
 
 	err := p.cmd.Wait()
 	if p.stdin != nil && err == nil {
