@@ -4,9 +4,9 @@
 // It exists so that the guest's disk can be a model of a slow drive: QEMU is
 // the client, and the [Backend] decides when each request is done. One reader
 // takes requests off the connection, hands each to the backend and goes on;
-// replies leave when the backend says so. A short reply leaves on the goroutine
-// that said so, without a change of thread, as long as the socket takes it;
-// everything else goes through one writer.
+// replies leave when the backend says so, on the goroutine that says so and
+// without a change of thread, as long as the socket takes them; the rest, and
+// replies of more than a MiB, go through one writer.
 //
 // It promises: the fixed newstyle handshake (GO, INFO, LIST, EXPORT_NAME,
 // ABORT) over any [net.Conn]; a request that makes no sense is answered with an

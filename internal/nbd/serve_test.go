@@ -117,13 +117,13 @@ func (h *held) Submit(r *Request, done func(error)) {
 }
 
 func TestOutOfOrder(t *testing.T) {
-	h := &held{memory: newMemory(1 << 20), arrived: make(chan struct{}, 64)}
+	h := &held{memory: newMemory(4 << 20), arrived: make(chan struct{}, 64)}
 	c, ended := start(t, h, everything)
 	const n = 16
 	for i := range uint64(n) {
 		length := uint32(4096)
 		if i%4 == 3 {
-			length = 256 << 10 // too long for the short way
+			length = 2 << 20 // too long for the short way
 		}
 		c.request(0, cmdRead, i, 0, length, nil)
 		<-h.arrived
@@ -139,7 +139,7 @@ func TestOutOfOrder(t *testing.T) {
 		cookie := be.Uint64(head[8:])
 		length := 4096
 		if cookie%4 == 3 {
-			length = 256 << 10
+			length = 2 << 20
 		}
 		c.read(length)
 		seen[cookie] = true

@@ -228,7 +228,7 @@ func TestReadersDoNotStarveWrites(t *testing.T) {
 	s := simulate(t, quick(), Options{WriteCache: true})
 	r := rand.New(rand.NewPCG(9, 9))
 	s.do(timing.Write, 100000, 2000, false) // fills the cache
-	write := s.submit(timing.Write, 150000, 1000, false)
+	write := s.submit(timing.Write, 150000, 2000, false)
 	for range 4 {
 		s.submit(timing.Read, r.Int64N(30000)*8, 8, false)
 	}
@@ -253,7 +253,9 @@ func TestLinger(t *testing.T) {
 	s := simulate(t, p, Options{WriteCache: true})
 	s.do(timing.Read, 0, 8, false) // until 10.08; the segment is full at 15.08
 	s.do(timing.Write, 100000, 8, false)
-	s.idle(25 * time.Millisecond)
+	s.idle(10 * time.Millisecond)
+	s.do(timing.Trim, 40000, 8, false) // an occasion, if it took one
+	s.idle(15 * time.Millisecond)
 	if n := s.d.Dirty(); n != 8 {
 		t.Errorf("after 25 ms %d sectors are dirty, want 8", n)
 	}
@@ -358,6 +360,7 @@ func TestValidate(t *testing.T) {
 		{"zones", func(p *Profile) { p.Zones = 1000 }},
 		{"inner-rate", func(p *Profile) { p.InnerRate = p.OuterRate + 1 }},
 		{"track would hold", func(p *Profile) { p.InnerRate = 1 }},
+		{"cylinders", func(p *Profile) { p.Capacity <<= 30 }},
 		{"seek.tracks", func(p *Profile) { p.Seek.Tracks = 0 }},
 		{"seek.read", func(p *Profile) { p.Seek.Read = Curve{} }},
 		{"seek.write", func(p *Profile) { p.Seek.Write = Curve{A: 1, C: 9, Knee: 50} }},

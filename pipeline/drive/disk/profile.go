@@ -68,6 +68,9 @@ type Queue struct {
 	AgeLimit unit.Duration `yaml:"age-limit"` // a command older than this is served first
 }
 
+// maxCylinders bounds the table behind RandomRead; no disk has as many.
+const maxCylinders = 1 << 22
+
 // Validate checks that the numbers make a disk. Errors name the key.
 func (p Profile) Validate() error {
 	w := p.WriteCache
@@ -111,7 +114,10 @@ func (p Profile) Validate() error {
 			return fmt.Errorf("seek.%s: %w", c.name, err)
 		}
 	}
-	rev := time.Duration(float64(time.Minute) / p.RPM)
+	if n := newGeometry(p).cylinders; n > maxCylinders {
+		return fmt.Errorf("capacity %s: takes %d cylinders at these rates, more than %d", p.Capacity, n, maxCylinders)
+	}
+	rev := time.Duration(p.revolution())
 	next := time.Duration(p.Seek.Write.time(1)) + p.Seek.Jitter.Std()
 	switch {
 	case p.HeadSkew < p.HeadSwitch || p.HeadSkew.Std() >= rev:

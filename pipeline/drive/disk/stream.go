@@ -63,10 +63,22 @@ func (d *Disk) startStream(s *segment, lba int64) {
 	d.arm.at = d.stream.at
 }
 
-// extend lets the stream read as far as the host's position allows.
+// extend lets the stream read as far as the host's position allows. It also
+// moves the stream's start up to the track that is being read, or a reader of
+// the whole disk would count its tracks from the first again and again.
 func (d *Disk) extend(host int64) {
-	if d.stream.s != nil {
-		d.stream.limit = max(d.stream.limit, min(host+d.ahead(), d.g.sectors))
+	t := &d.stream
+	if t.s == nil {
+		return
+	}
+	t.limit = max(t.limit, min(host+d.ahead(), d.g.sectors))
+	for n := d.frontier() - t.from; n > t.at.spt-t.at.sector; {
+		left := t.at.spt - t.at.sector
+		next, skew := d.g.next(t.at)
+		t.start += float64(left)/float64(t.at.spt)*d.g.rev + skew
+		t.from += left
+		t.at = next
+		n -= left
 	}
 }
 

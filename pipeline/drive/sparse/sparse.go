@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync/atomic"
 
@@ -107,8 +108,13 @@ func (f *File) Allocated() (int64, error) {
 	return st.Blocks * 512, nil
 }
 
-// ReadAt fills p with the content at off.
+// ReadAt fills p with the content at off. It does not ask the host to read a
+// hole, which would fill its page cache with zeros.
 func (f *File) ReadAt(p []byte, off int64) error {
+	if start, ok := f.data(off); ok && start >= off+int64(len(p)) {
+		clear(p)
+		return nil
+	}
 	if _, err := f.f.ReadAt(p, off); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF // somebody cut the file
@@ -141,17 +147,15 @@ func (f *File) WriteAt(p []byte, off int64) error {
 // Zero makes n bytes at off zero.
 func (f *File) Zero(off, n int64) error {
 	end := off + n
-	// The kernel knows where data begins; a map of our own would be a second
-	// truth. Where there is none, nothing is left to do.
-	start, err := unix.Seek(int(f.f.Fd()), off, unix.SEEK_DATA)
+	start, ok := f.data(off)
 	switch {
-	case errors.Is(err, unix.ENXIO), err == nil && start >= end:
+	case !ok:
+		start = off
+	case start >= end:
 		return nil
-	case err != nil:
-		start = off // a file system that cannot tell
 	}
 	if end-start >= page && !f.noPunch.Load() {
-		err = unix.Fallocate(int(f.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, start, end-start)
+		err := unix.Fallocate(int(f.f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, start, end-start)
 		if err == nil {
 			return nil
 		}
@@ -168,6 +172,17 @@ func (f *File) Zero(off, n int64) error {
 		start += k
 	}
 	return nil
+}
+
+// data is where the first data at or after off begins: at the end of all files
+// if there is none. The kernel knows; a map of our own would be a second truth.
+// ok is false on a file system that cannot tell.
+func (f *File) data(off int64) (start int64, ok bool) {
+	start, err := unix.Seek(int(f.f.Fd()), off, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) {
+		return math.MaxInt64, true
+	}
+	return start, err == nil
 }
 
 func (f *File) write(p []byte, off int64) error {

@@ -83,6 +83,12 @@ func TestZerosCostNothing(t *testing.T) {
 		if n := allocated(t, f); n != 0 {
 			t.Errorf("%q: zeros over a hole take %d bytes", path, n)
 		}
+		if err := f.ReadAt(make([]byte, 8<<20), 300e9); err != nil {
+			t.Fatal(err)
+		}
+		if n := allocated(t, f); n != 0 {
+			t.Errorf("%q: reading a hole takes %d bytes", path, n)
+		}
 		full := bytes.Repeat([]byte{1}, 1<<20)
 		if err := f.WriteAt(full, 1<<30); err != nil {
 			t.Fatal(err)

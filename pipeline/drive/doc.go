@@ -1,0 +1,18 @@
+// Package drive is the test drive of a guest: it holds the data and takes as
+// long over each request as a slow drive would.
+//
+// A [Spec] is what a plan says of a drive, a [Drive] is one at work, an
+// [nbd.Backend]. When a request arrives its data is read or written at once,
+// and at the same time its model (package timing, package disk) says when the
+// request is done; the answer leaves when both are. One thread waits for the
+// earliest of those times.
+//
+// It promises: answers never leave early; how late they leave is measured where
+// they leave, and a drive that is late beyond bounds says so ([Drive.Late]) and
+// is the machinery's fault; so is a host that has no space left for the data
+// ([Drive.Err]). While the guest is set up the drive can be told to answer at
+// once ([Drive.Timed]); when timing starts it starts from a known state.
+//
+// It does not promise that data survives: nothing is synced to the host's
+// storage, because a drive lives no longer than its test.
+package drive

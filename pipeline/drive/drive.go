@@ -1,0 +1,192 @@
+package drive
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"spindle/internal/nbd"
+	"spindle/pipeline/drive/sparse"
+	"spindle/pipeline/drive/timing"
+)
+
+// Options are what a run chooses about a drive.
+type Options struct {
+	// Seed decides what varies within the model.
+	Seed uint64
+	// Backing is where the content is kept: a file, which stays; a directory,
+	// for an unnamed file that vanishes with the process; or "" for memory.
+	Backing string
+}
+
+// Drive is a drive at work. It starts untimed.
+type Drive struct {
+	spec     resolved
+	size     int64
+	content  *sparse.File
+	newModel func() timing.Model // nil for a drive without timing
+	alarm    *alarm              // nil for a drive without timing
+	rec      *recorder
+
+	mu          sync.Mutex
+	idle        sync.Cond // outstanding fell to 0, or switching ended
+	closed      bool
+	switching   bool       // Timed waits; what arrives is held
+	held        []*request // in order of arrival
+	outstanding int        // taken, and done has not returned
+	depth       int        // taken and not answered
+	model       timing.Model
+	epoch       time.Duration // the model's time 0 on the monotonic clock
+	armed       time.Duration // when the alarm rings; 0 if it need not
+	lastID      uint64
+	waiting     map[uint64]*request // those that the model has
+
+	batch []timing.Completion // of the alarm's thread alone
+}
+
+var _ nbd.Backend = (*Drive)(nil)
+
+// New makes a drive. The error of a bad Spec is a fault of the plan.
+func New(s Spec, o Options) (*Drive, error) {
+	r, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	d := &Drive{spec: r, size: int64(r.Size), waiting: map[uint64]*request{}, rec: newRecorder()}
+	d.idle.L = &d.mu
+	if r.disk != nil {
+		if _, err := r.model(o.Seed); err != nil {
+			return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
+		}
+		d.newModel = func() timing.Model {
+			m, err := r.model(o.Seed)
+			if err != nil {
+				panic(err) // it was made before
+			}
+			return m
+		}
+	}
+	if d.content, err = sparse.Open(o.Backing, d.size); err != nil {
+		return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
+	}
+	if d.newModel != nil {
+		if d.alarm, err = newAlarm(d.ring); err != nil {
+			d.content.Close()
+			return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
+		}
+		d.rec.urgency = d.alarm.got
+	}
+	return d, nil
+}
+
+// Size is the size presented, in bytes.
+func (d *Drive) Size() int64 { return d.size }
+
+// Export says what the drive offers over NBD.
+func (d *Drive) Export() nbd.Options {
+	return nbd.Options{
+		Flush: true, FUA: true, Trim: true, WriteZeroes: true,
+		Rotational: d.spec.disk != nil,
+		// 4 KiB is what file systems use; 512 bytes is what the drive has.
+		BlockSize: nbd.BlockSize{Min: timing.SectorSize, Preferred: 4096},
+	}
+}
+
+// Err gives the first failure of the host's storage under the drive, a fault of
+// the machinery, or nil. The guest has seen an I/O error then, through no fault
+// of its kernel.
+func (d *Drive) Err() error { return d.content.Err() }
+
+// Submit takes a request; see [nbd.Backend].
+func (d *Drive) Submit(r *nbd.Request, done func(error)) {
+	q := &request{d: d, Request: r, done: done}
+	d.mu.Lock()
+	switch {
+	case d.closed:
+		d.mu.Unlock()
+		done(nbd.ErrShutdown)
+		return
+	case d.switching:
+		d.held = append(d.held, q)
+		d.mu.Unlock()
+		return
+	}
+	d.take(q)
+	d.mu.Unlock()
+	q.start()
+}
+
+// Timed turns the model on or off. Off, requests are answered as soon as their
+// data is there, for setting up. On, the model starts anew: clean cache, heads
+// at cylinder 0, angle 0 at this instant. Requests in flight are answered
+// first, by the rule they came under; those that arrive meanwhile wait.
+func (d *Drive) Timed(on bool) {
+	d.mu.Lock()
+	for d.switching && !d.closed {
+		d.idle.Wait()
+	}
+	d.switching = true
+	for d.outstanding > 0 && !d.closed {
+		d.idle.Wait()
+	}
+	d.model = nil
+	if on && d.newModel != nil && !d.closed {
+		d.model = d.newModel()
+		d.epoch = monotonic()
+	}
+	d.switching = false
+	held := d.held
+	d.held = nil
+	if !d.closed {
+		for _, q := range held {
+			d.take(q)
+		}
+	}
+	closed := d.closed
+	d.mu.Unlock()
+	d.idle.Broadcast()
+	for _, q := range held {
+		if closed {
+			q.done(nbd.ErrShutdown)
+		} else {
+			q.start()
+		}
+	}
+}
+
+// Close answers what is in flight with an error, and frees everything. Requests
+// that come later get an error too.
+func (d *Drive) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		return nil
+	}
+	d.closed = true
+	var cut []*request
+	for id, q := range d.waiting {
+		delete(d.waiting, id)
+		cut = append(cut, q)
+	}
+	d.model = nil
+	d.mu.Unlock()
+	d.idle.Broadcast()
+	for _, q := range cut {
+		q.cut.Store(true)
+		q.half()
+	}
+	d.mu.Lock()
+	for d.outstanding > 0 {
+		d.idle.Wait()
+	}
+	d.mu.Unlock()
+	if d.alarm != nil {
+		if err := d.alarm.close(); err != nil {
+			return fmt.Errorf("close drive: %w", err)
+		}
+	}
+	if err := d.content.Close(); err != nil {
+		return fmt.Errorf("close drive: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package drive
+
+import (
+	"sync/atomic"
+	"time"
+
+	"spindle/internal/nbd"
+	"spindle/pipeline/drive/timing"
+)
+
+// request is one in flight. It has two halves, the data and the model, and is
+// answered when both are done.
+type request struct {
+	*nbd.Request
+	d       *Drive
+	done    func(error)
+	arrived time.Duration // monotonic
+	due     time.Duration // monotonic; 0 if untimed
+	halves  atomic.Int32
+	err     error       // of the data
+	cut     atomic.Bool // the drive was closed
+}
+
+// take accounts for q and gives it to the model, if there is one. d.mu is held.
+func (d *Drive) take(q *request) {
+	d.outstanding++
+	d.depth++
+	q.arrived = monotonic()
+	q.halves.Store(1)
+	d.rec.arrived(q, d.depth)
+	if d.model == nil {
+		return
+	}
+	q.halves.Store(2)
+	q.Sent = q.sent
+	d.lastID++
+	d.waiting[d.lastID] = q
+	d.model.Arrive(q.arrived-d.epoch, timing.Request{
+		ID:      d.lastID,
+		Op:      timingOp(q.Op),
+		LBA:     q.Offset / timing.SectorSize,
+		Sectors: q.Length / timing.SectorSize,
+		FUA:     q.FUA,
+	})
+	d.arm()
+}
+
+func timingOp(op nbd.Op) timing.Op {
+	switch op {
+	case nbd.Read:
+		return timing.Read
+	case nbd.Flush:
+		return timing.Flush
+	case nbd.Trim:
+		return timing.Trim
+	}
+	return timing.Write
+}
+
+// arm sets the alarm to the model's next event. d.mu is held.
+func (d *Drive) arm() {
+	due, ok := d.model.Next()
+	if !ok {
+		return
+	}
+	if at := d.epoch + due; at != d.armed {
+		d.armed = at
+		d.alarm.set(at)
+	}
+}
+
+// ring runs on the alarm's thread when something is due.
+func (d *Drive) ring() {
+	d.mu.Lock()
+	if d.model == nil {
+		d.mu.Unlock()
+		return
+	}
+	d.armed = 0
+	d.batch = append(d.batch[:0], d.model.Advance(monotonic()-d.epoch)...)
+	answers := make([]*request, len(d.batch))
+	for i, c := range d.batch {
+		q := d.waiting[c.ID]
+		delete(d.waiting, c.ID)
+		q.due = d.epoch + c.At
+		d.rec.served(d.epoch+c.Start-q.arrived, c.At-c.Start)
+		answers[i] = q
+	}
+	d.arm()
+	d.mu.Unlock()
+	for _, q := range answers {
+		q.half()
+	}
+}
+
+// start begins with the data. It has its own goroutine, so that storage of the
+// host that is slow holds up neither the next request nor the alarm.
+func (q *request) start() {
+	if q.Op == nbd.Flush {
+		q.half()
+		return
+	}
+	go func() {
+		q.err = q.carry()
+		q.half()
+	}()
+}
+
+// carry moves the data.
+func (q *request) carry() error {
+	switch q.Op {
+	case nbd.Read:
+		return q.d.content.ReadAt(q.Data, q.Offset)
+	case nbd.Write:
+		return q.d.content.WriteAt(q.Data, q.Offset)
+	case nbd.Trim, nbd.WriteZeroes:
+		return q.d.content.Zero(q.Offset, q.Length)
+	}
+	return nil
+}
+
+// half ends one half; with the second the answer leaves.
+func (q *request) half() {
+	if q.halves.Add(-1) > 0 {
+		return
+	}
+	err := q.err
+	if err == nil && q.cut.Load() {
+		err = nbd.ErrShutdown
+	}
+	d := q.d
+	d.mu.Lock()
+	d.depth-- // now: the next request may come before done returns
+	d.rec.answered(q)
+	d.mu.Unlock()
+	q.done(err)
+	d.mu.Lock()
+	d.outstanding--
+	last := d.outstanding == 0
+	d.mu.Unlock()
+	if last {
+		d.idle.Broadcast()
+	}
+}
+
+// sent runs when the answer has left.
+func (q *request) sent() {
+	if q.due > 0 {
+		q.d.rec.sent(monotonic() - q.due)
+	}
+}
