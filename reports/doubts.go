@@ -143,7 +143,7 @@ func evidence(s record.Sample) string {
 			where += fmt.Sprintf(", line"+text.NBSP+"%d", s.Outcome.Line)
 		}
 	}
-	if d := text.Clean(s.Outcome.Detail); d != "" {
+	if d := text.Clean(text.Cut(s.Outcome.Detail, 300)); d != "" {
 		where += ": " + d
 	}
 	return where

@@ -89,6 +89,11 @@ func (p *page) guestItem() string {
 	if im.GuestHash != "" {
 		s += ", spindle-guest " + short(im.GuestHash)
 	}
+	for _, name := range slices.Sorted(maps.Keys(im.Packages)) {
+		if p.used(name) {
+			s += ", package " + name + " " + im.Packages[name]
+		}
+	}
 	versions := map[string][]string{}
 	for _, x := range p.samples {
 		for name, v := range x.Programs {
@@ -106,6 +111,21 @@ func (p *page) guestItem() string {
 		s += ", " + said
 	}
 	return text.Clean(s)
+}
+
+// used says whether a package of the image had a part in the samples.
+func (p *page) used(pack string) bool {
+	program, ok := map[string]string{
+		"btrfs-progs": "mkfs.btrfs", "coreutils": "dd", "e2fsprogs": "mkfs.ext", "fio": "fio", "xfsprogs": "mkfs.xfs",
+	}[pack]
+	return ok && slices.ContainsFunc(p.samples, func(s record.Sample) bool {
+		for name := range s.Programs {
+			if name == program {
+				return true
+			}
+		}
+		return strings.Contains(s.Mkfs, program)
+	})
 }
 
 func (p *page) machineItem() string {
