@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"spindle/internal/fault"
+	"spindle/internal/progress"
+)
+
+// Exit codes, as the README promises them to scripts.
+const (
+	exitFine      = 0
+	exitKernel    = 1 // the kernel under test failed or regressed where a gate was asked for
+	exitPlan      = 2 // the plan or the command line is wrong; nothing was started
+	exitMachinery = 3 // our own machinery or this host
+)
+
+// app is what a verb may know of the world outside: streams, environment and
+// clock come in as values so that tests can give others.
+type app struct {
+	stdin   *os.File
+	stdout  io.Writer
+	stderr  io.Writer
+	tty     bool // stderr is a terminal: progress may redraw its line
+	getenv  func(string) string
+	now     func() time.Time
+	log     *progress.Log
+	command []string // as typed, for the manifest
+}
+
+// thisHost is the app of a real command line.
+func thisHost() *app {
+	tty := term.IsTerminal(int(os.Stderr.Fd()))
+	return &app{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, tty: tty,
+		getenv: os.Getenv, now: time.Now,
+		log: progress.New(os.Stderr, tty, time.Now),
+	}
+}
+
+// verb is one word of the command line.
+type verb struct {
+	name  string
+	args  string
+	short string
+	run   func(ctx context.Context, a *app, args []string) error
+}
+
+// verbs is a function and not a variable: help lists the table that holds it.
+func verbs() []verb {
+	return []verb{
+		{"demo", "[--yes] [-o DIR]", "compare two Debian kernels on this host, from nothing to a report", demo},
+		{"run", "[-o DIR] [--gate] FILE | --resume DIR", "run a plan and write its report", run},
+		{"plan", "check|layout|show FILE", "check a plan, lay it out, or print one; starts nothing", plan},
+		{"report", "DIR", "make the report of a run again from its files", report},
+		{"shell", "FILE [--arm A] [--condition C]", "boot one cell of a plan and open a terminal in it", shell},
+		{"doctor", "[--install]", "say what this host has, lacks, and what that means", doctor},
+		{"version", "", "print the version", version},
+	}
+}
+
+// spindle is the program: it picks the verb, runs it and turns its error into
+// talk on stderr and an exit code.
+func spindle(ctx context.Context, args []string, a *app) int {
+	a.command = append([]string{"spindle"}, args...)
+	if len(args) == 0 {
+		usage(a.stderr)
+		return exitPlan
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(a.stdout)
+		return exitFine
+	}
+	for _, v := range verbs() {
+		if v.name != args[0] {
+			continue
+		}
+		err := v.run(ctx, a, args[1:])
+		a.log.Clear()
+		return a.conclude(err)
+	}
+	fmt.Fprintf(a.stderr, "spindle: %s: no such verb\n", args[0])
+	fmt.Fprintln(a.stderr, "spindle: hint: spindle help lists them")
+	return exitPlan
+}
+
+// conclude says what went wrong and gives the exit code for it.
+func (a *app) conclude(err error) int {
+	switch {
+	case err == nil:
+		return exitFine
+	case errors.Is(err, flag.ErrHelp):
+		return exitFine
+	}
+	var u usageError
+	if errors.As(err, &u) {
+		fmt.Fprintf(a.stderr, "spindle: %s\nspindle: hint: spindle %s -h\n", u.msg, u.verb)
+		return exitPlan
+	}
+	text := err.Error()
+	if fault.Of(err) == fault.Plan && strings.Contains(text, "\n") {
+		// Plan errors carry their own place and caret, as a compiler's do.
+		fmt.Fprintln(a.stderr, strings.TrimRight(text, "\n"))
+	} else {
+		fmt.Fprintf(a.stderr, "spindle: %s\n", text)
+	}
+	if hint := fault.Hint(err); hint != "" {
+		fmt.Fprintf(a.stderr, "spindle: hint: %s\n", hint)
+	}
+	switch fault.Of(err) {
+	case fault.Plan:
+		return exitPlan
+	case fault.Kernel:
+		return exitKernel
+	}
+	return exitMachinery
+}
+
+// usageError is a command line that cannot be taken.
+type usageError struct{ verb, msg string }
+
+func (e usageError) Error() string { return e.msg }
+
+// flags makes the flag set of a verb; its errors come back as usageError and
+// its help goes to stdout.
+type flags struct {
+	*flag.FlagSet
+	a *app
+	v verb
+}
+
+func (a *app) flags(name string) *flags {
+	var v verb
+	for _, c := range verbs() {
+		if c.name == name {
+			v = c
+		}
+	}
+	f := &flags{flag.NewFlagSet(name, flag.ContinueOnError), a, v}
+	f.SetOutput(io.Discard)
+	return f
+}
+
+// parse takes flags before and after the positional arguments, as git does,
+// and returns the positional ones.
+func (f *flags) parse(args []string) ([]string, error) {
+	var rest []string
+	for {
+		err := f.Parse(args)
+		if errors.Is(err, flag.ErrHelp) {
+			f.help()
+			return nil, err
+		}
+		if err != nil {
+			return nil, usageError{f.v.name, fmt.Sprintf("%s: %v", f.v.name, err)}
+		}
+		args = f.Args()
+		if len(args) == 0 {
+			return rest, nil
+		}
+		rest = append(rest, args[0])
+		args = args[1:]
+	}
+}
+
+func (f *flags) help() {
+	fmt.Fprintf(f.a.stdout, "usage: spindle %s %s\n\n%s\n", f.v.name, f.v.args, f.v.short)
+	var any bool
+	f.VisitAll(func(*flag.Flag) { any = true })
+	if any {
+		fmt.Fprintln(f.a.stdout)
+		f.SetOutput(f.a.stdout)
+		f.PrintDefaults()
+		f.SetOutput(io.Discard)
+	}
+}
+
+func (f *flags) wrong(format string, args ...any) error {
+	return usageError{f.v.name, f.v.name + ": " + fmt.Sprintf(format, args...)}
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "spindle tells whether a change to Linux made writeback better or worse.\n\nusage: spindle VERB [ARGUMENTS]\n\n")
+	for _, v := range verbs() {
+		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
+	}
+	fmt.Fprint(w, `
+spindle VERB -h says more. Files: $SPINDLE_CACHE, else $XDG_CACHE_HOME/spindle,
+holds kernels and images; runs go to ./runs unless -o says otherwise.
+
+Exit codes: 0 fine; 1 the kernel under test failed or regressed where --gate
+asked; 2 plan or usage; 3 our machinery or this host.
+
+Try:  spindle demo
+`)
+}
+
+// cacheDir is where artifacts live between runs.
+func (a *app) cacheDir() (string, error) {
+	if d := a.getenv("SPINDLE_CACHE"); d != "" {
+		return filepath.Abs(d)
+	}
+	if d := a.getenv("XDG_CACHE_HOME"); d != "" {
+		return filepath.Join(d, "spindle"), nil
+	}
+	if d := a.getenv("HOME"); d != "" {
+		return filepath.Join(d, ".cache", "spindle"), nil
+	}
+	return "", fault.New(fault.Plan, "cache", errors.New("find cache directory: neither SPINDLE_CACHE, XDG_CACHE_HOME nor HOME is set"))
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"spindle/internal/fault"
+	"spindle/internal/store"
+	"spindle/pipeline"
+	"spindle/reports"
+)
+
+func run(ctx context.Context, a *app, args []string) error {
+	f := a.flags("run")
+	out := f.String("o", "", "`directory` of the run (default runs/NAME-DATE-TIME)")
+	resume := f.String("resume", "", "go on with the interrupted run in `DIR`")
+	gate := f.Bool("gate", false, "exit 1 if a verdict is worse or broken")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	if *resume != "" {
+		if len(rest) > 0 || *out != "" {
+			return f.wrong("--resume takes its plan and its place from the run directory")
+		}
+		return a.resume(ctx, *resume, *gate)
+	}
+	if len(rest) != 1 {
+		return f.wrong("wants one plan file")
+	}
+	p, err := a.loadPlan(rest[0])
+	if err != nil {
+		return err
+	}
+	return a.measure(ctx, p, *out, *gate)
+}
+
+// loadPlan reads the plan at path, or the embedded plan of that name where no
+// such file is.
+func (a *app) loadPlan(path string) (*pipeline.Plan, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if text, ok := pipeline.Embedded(path); ok {
+			return pipeline.Load(path+".yaml", text)
+		}
+	}
+	if err != nil {
+		return nil, fault.New(fault.Plan, "plan", fmt.Errorf("read plan: %w", err))
+	}
+	return pipeline.Load(path, text)
+}
+
+// env gives the pipeline what it may take from this host.
+func (a *app) env() (pipeline.Env, error) {
+	cache, err := a.cacheDir()
+	if err != nil {
+		return pipeline.Env{}, err
+	}
+	st, err := store.Open(filepath.Join(cache, "store"))
+	if err != nil {
+		return pipeline.Env{}, err
+	}
+	return pipeline.NewEnv(st, cache, a.log, a.now, versionString(), a.command), nil
+}
+
+// measure runs a plan into a new run directory and reports it.
+func (a *app) measure(ctx context.Context, p *pipeline.Plan, dir string, gate bool) error {
+	env, err := a.env()
+	if err != nil {
+		return err
+	}
+	if dir == "" {
+		dir = filepath.Join("runs", p.Name+"-"+a.now().Format("20060102-150405"))
+	}
+	err = pipeline.Run(ctx, env, p, dir)
+	return a.finish(dir, gate, err)
+}
+
+func (a *app) resume(ctx context.Context, dir string, gate bool) error {
+	env, err := a.env()
+	if err != nil {
+		return err
+	}
+	err = pipeline.Resume(ctx, env, dir)
+	return a.finish(dir, gate, err)
+}
+
+// finish writes the report of what was measured, also after an interrupt: a
+// partial report says that it is one.
+func (a *app) finish(dir string, gate bool, err error) error {
+	var stopped pipeline.Stopped
+	if err != nil && !errors.As(err, &stopped) {
+		return err
+	}
+	sum, rerr := reports.Write(dir)
+	if rerr != nil {
+		return errors.Join(err, rerr)
+	}
+	a.log.Clear()
+	fmt.Fprintln(a.stdout, filepath.Join(dir, "report.md"))
+	if err != nil {
+		return err
+	}
+	if gate && sum.Failed() {
+		return fault.Kernelf("gate: %s", sum.Line())
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package pipeline
+
+import (
+	"crypto/rand"
+	"io"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"spindle/images"
+	"spindle/internal/progress"
+	"spindle/internal/store"
+	"spindle/kernels"
+)
+
+// Env is what a run takes from the host. Time, randomness and places come in
+// here and nowhere else.
+type Env struct {
+	Store   *store.Store
+	Cache   string // directory of the store, the apt root and the accelerator's probe
+	Temp    string // parent of the temporary directories of samples
+	Log     *progress.Log
+	Now     func() time.Time
+	Rand    io.Reader // for the keys of guests
+	Version string    // of spindle, for the manifest
+	Command []string  // as typed, for the manifest
+}
+
+// NewEnv is the Env of a real command: temporary files beside the store, so
+// that they share its file system, and keys from the kernel's generator.
+func NewEnv(st *store.Store, cache string, log *progress.Log, now func() time.Time, version string, command []string) Env {
+	return Env{
+		Store: st, Cache: cache, Temp: filepath.Join(cache, "tmp"), Log: log,
+		Now: now, Rand: rand.Reader, Version: version, Command: command,
+	}
+}
+
+func (e Env) kernels(p *Plan) kernels.Env {
+	return kernels.Env{Store: e.Store, Archive: p.Debian, AptDir: filepath.Join(e.Cache, "apt"), Log: e.Log}
+}
+
+func (e Env) images(p *Plan) images.Env {
+	return images.Env{Store: e.Store, Archive: p.Debian, Log: e.Log}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,46 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// exclusive waits until no other spindle of this cache directory measures. The
+// lock is the kernel's and goes with the process, however it ends.
+//
+// Two users, or two cache directories, are not kept apart: the noise figures
+// of every sample show what they did to each other.
+func exclusive(ctx context.Context, env Env) (release func(), err error) {
+	path := filepath.Join(env.Cache, "measuring.lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock host: %w", err)
+	}
+	said := false
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			f.Close()
+			return nil, fmt.Errorf("lock host: %s: %w", path, err)
+		}
+		if !said {
+			env.Log.Printf("another spindle measures on this host; waiting for it to end")
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, fmt.Errorf("lock host: %w", context.Cause(ctx))
+		case <-time.After(time.Second):
+		}
+	}
+}

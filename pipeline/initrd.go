@@ -1,0 +1,76 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"spindle/images"
+	"spindle/kernels"
+	"spindle/pipeline/guest"
+	"spindle/workloads"
+)
+
+// Names that the guest finds its parts by.
+const (
+	driveSerial = "spindle-d0"
+	rootSerial  = "spindle-root"
+	sshPort     = "org.spindle.ssh"
+)
+
+// initramfs makes what a kernel's guests share: spindle-guest as init and the
+// modules that any plan can need of this kernel.
+func initramfs(ctx context.Context, env Env, p *Plan, k kernels.Artifact, agent string) (string, error) {
+	order, err := k.Order(kernels.GuestModules()...)
+	if err != nil {
+		return "", err
+	}
+	unpack, err := k.Unpack()
+	if err != nil {
+		return "", err
+	}
+	m := images.Modules{Release: k.Version, Root: k.ModuleDir(), Unpack: unpack}
+	for _, x := range order {
+		m.Order = append(m.Order, images.Module(x))
+	}
+	path, _, err := images.Initramfs(ctx, env.images(p), images.InitramfsSpec{Guest: agent, Modules: m})
+	return path, err
+}
+
+// writeInitrd writes one guest's initrd: the kernel's initramfs, and behind
+// it a small archive that only this guest gets, with the keys of its SSH
+// server and what its init needs to know. The kernel unpacks both in turn.
+func writeInitrd(path, initramfs string, keys guest.Keys, hostname string, now time.Time) (err error) {
+	boot, err := json.Marshal(workloads.Boot{
+		Modules: kernels.BootModules(), Root: rootSerial, Port: sshPort, Hostname: hostname, Time: now.Unix(),
+	})
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("write initrd: %w", err)
+	}
+	defer func() {
+		if cerr := out.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	in, err := os.Open(initramfs)
+	if err != nil {
+		return fmt.Errorf("write initrd: %w", err)
+	}
+	defer in.Close()
+	if _, err := io.Copy(out, in); err != nil {
+		return fmt.Errorf("write initrd: %w", err)
+	}
+	own := func(name string) string { return workloads.InitDir[1:] + "/" + name }
+	return images.AppendCpio(out, []images.File{
+		{Name: own(workloads.BootFile), Data: boot},
+		{Name: own(workloads.HostKeyFile), Mode: 0o600, Data: keys.HostKey},
+		{Name: own(workloads.AuthorizedFile), Mode: 0o600, Data: keys.Authorized},
+	})
+}

@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+
+	"spindle/images"
+	"spindle/internal/proc"
+	"spindle/kernels"
+	"spindle/pipeline/machine"
+)
+
+// Kit is what all samples of a plan share: made once, before the first boot,
+// and taken from the store where it was made before.
+type Kit struct {
+	Kernels map[string]kernels.Artifact
+	Initrd  map[string]string // kernel name -> initramfs
+	Image   images.Image
+	Guest   string // sha256 of the spindle-guest binary
+	Accel   machine.Accel
+	QEMU    string // path
+	Version string // of QEMU
+}
+
+// MakeKernels makes the plan's kernels and holds their configurations against
+// its conditions: a filesystem that a kernel lacks is told here, before an
+// image is built or a guest boots.
+func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Artifact, error) {
+	made := make(map[string]kernels.Artifact, len(p.Kernels))
+	for _, name := range sortedKeys(p.Kernels) {
+		a, err := kernels.Make(ctx, env.kernels(p), p.Kernels[name])
+		if err != nil {
+			return nil, fmt.Errorf("make kernel %s: %w", name, err)
+		}
+		env.Log.Printf("kernel %s: %s", name, a.Source)
+		made[name] = a
+	}
+	if err := p.CheckKernels(made); err != nil {
+		return nil, err
+	}
+	return made, nil
+}
+
+// Prepare makes what the plan's samples share: kernels, root image, an
+// initramfs per kernel; and finds the accelerator by a real boot.
+func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
+	qemu, err := proc.LookPath("qemu-system-x86_64")
+	if err != nil {
+		return nil, err
+	}
+	k := &Kit{QEMU: qemu, Initrd: map[string]string{}}
+	if k.Version, err = machine.Version(ctx, qemu); err != nil {
+		return nil, err
+	}
+	if k.Kernels, err = MakeKernels(ctx, env, p); err != nil {
+		return nil, err
+	}
+	if k.Image, err = images.Make(ctx, env.images(p), p.Image); err != nil {
+		return nil, fmt.Errorf("make image: %w", err)
+	}
+	env.Log.Printf("image: Debian %s, %d packages", k.Image.Suite, len(k.Image.Packages))
+	agent, hash, err := images.GuestBinary(ctx, env.images(p))
+	if err != nil {
+		return nil, err
+	}
+	k.Guest = hash
+	for _, name := range sortedKeys(k.Kernels) {
+		if k.Initrd[name], err = initramfs(ctx, env, p, k.Kernels[name], agent); err != nil {
+			return nil, fmt.Errorf("make initramfs for kernel %s: %w", name, err)
+		}
+	}
+	k.Accel, err = k.accelerator(ctx, env, p)
+	return k, err
+}

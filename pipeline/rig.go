@@ -1,0 +1,181 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"spindle/internal/fault"
+	"spindle/internal/nbd"
+	"spindle/internal/proc"
+	"spindle/pipeline/drive"
+	"spindle/pipeline/guest"
+	"spindle/pipeline/machine"
+	"spindle/reports/record"
+)
+
+// rig is one cell brought up: a fresh guest with a fresh drive, reached over
+// SSH. It owns everything that it started; Close ends it all.
+type rig struct {
+	drive   *drive.Drive
+	machine *machine.Machine
+	guest   *guest.Guest
+	boot    time.Duration // from the start of QEMU until the guest answers over SSH
+	closers []func()
+}
+
+// bringUp boots the cell; console.log goes to dir. The rig is there even with
+// an error, to ask how its machine ended, and wants its Close.
+//
+// The error is the kernel's fault if that panicked or hung on its way up, and
+// else ours.
+func bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell record.Cell, dir string) (*rig, error) {
+	r := &rig{}
+	arm := p.Arm(cell.Arm)
+	temp, remove, err := proc.TempDir(ctx, env.Temp, "sample")
+	if err != nil {
+		return r, err
+	}
+	r.onClose(func() { remove() })
+	disk, err := r.plug(ctx, p, block, cell, filepath.Join(temp, "drive.img"))
+	if err != nil {
+		return r, fmt.Errorf("make drive %s: %w", cell.Condition.Drive, err)
+	}
+	keys, err := guest.NewKeys(env.Rand)
+	if err != nil {
+		return r, err
+	}
+	initrd := filepath.Join(temp, "initrd")
+	if err := writeInitrd(initrd, k.Initrd[arm.Kernel], keys, "spindle", env.Now()); err != nil {
+		return r, err
+	}
+	began := time.Now()
+	config := k.machine(p, arm)
+	config.Initrd, config.Drives, config.Dir = initrd, []machine.Disk{disk}, dir
+	if r.machine, err = machine.Start(ctx, config); err != nil {
+		return r, err
+	}
+	r.onClose(r.machine.Close)
+	select {
+	case <-r.machine.Ready():
+	case <-r.machine.Done():
+		return r, r.machine.Ending().Err()
+	}
+	if r.guest, err = guest.Dial(ctx, r.machine.Channel(), keys, guest.Options{}); err != nil {
+		return r, r.explain(ctx, err)
+	}
+	r.onClose(func() { r.guest.Close() })
+	r.boot = time.Since(began)
+	return r, nil
+}
+
+// machine gives what all guests of an arm have in common.
+func (k *Kit) machine(p *Plan, arm *Arm) machine.Config {
+	c := machine.Config{
+		QEMU: k.QEMU, Kernel: k.Kernels[arm.Kernel].Boot, Root: k.Image.Root,
+		Memory: p.Machine.Memory, CPUs: p.Machine.CPUs, Accel: k.Accel,
+		BootLimit: p.Machine.BootLimit.Std(),
+	}
+	if arm.Cmdline != "" {
+		c.Append = []string{arm.Cmdline}
+	}
+	return c
+}
+
+// plug makes the cell's drive, serves it on one end of a socket pair, and gives
+// QEMU's end: no path that another process could open, and nothing is left
+// when either side dies.
+//
+// All arms of a block get the same drive, down to the seed of its model.
+func (r *rig) plug(ctx context.Context, p *Plan, block int, cell record.Cell, backing string) (machine.Disk, error) {
+	spec := p.Drives[cell.Condition.Drive]
+	device, err := spec.Device()
+	if err != nil {
+		return machine.Disk{}, err
+	}
+	r.drive, err = drive.New(spec, drive.Options{Seed: p.Seed + uint64(block)<<32, Backing: backing})
+	if err != nil {
+		return machine.Disk{}, err
+	}
+	r.onClose(func() { r.drive.Close() })
+	conn, client, err := nbd.Pair()
+	if err != nil {
+		return machine.Disk{}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		// How the session ended is not asked: a QEMU that dies hangs up, and
+		// errors of the drive itself are in Drive.Err.
+		nbd.Serve(ctx, conn, r.drive, r.drive.Export())
+	}()
+	r.onClose(func() { cancel(); <-served })
+	return machine.Disk{
+		Client: client, Bus: device.Bus, Rotation: device.Rotation, Serial: driveSerial,
+		WriteCache: device.WriteCache, QueueDepth: device.QueueDepth,
+	}, nil
+}
+
+// onClose adds what Close must do; the last added runs first.
+func (r *rig) onClose(f func()) { r.closers = append(r.closers, f) }
+
+// Close ends the guest and gives back all that bringUp took.
+func (r *rig) Close() {
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		r.closers[i]()
+	}
+	r.closers = nil
+}
+
+// explain finds out why the guest did not do what it was told. err is what our
+// side of SSH saw; the drive and the machine may know better.
+func (r *rig) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e := r.drive.Err(); e != nil {
+		return e
+	}
+	select {
+	case <-r.machine.Done():
+	default:
+		if !errors.Is(err, guest.ErrLost) {
+			return err // the guest answers: err is all there is to know
+		}
+	}
+	return r.machine.Diagnose(ctx, err)
+}
+
+// outcome is how the report tells of a failure of the kernel under test.
+func (r *rig) outcome(err error) record.Outcome {
+	o := record.Outcome{Kind: record.KernelFault, Reason: fault.Reason(err), Detail: err.Error()}
+	if r.machine == nil {
+		return o
+	}
+	select {
+	case <-r.machine.Done():
+		if e := r.machine.Ending(); e.Kind == fault.Kernel {
+			o.Reason, o.Detail = string(e.Reason), e.Detail
+			if e.Line > 0 {
+				o.Log, o.Line = record.ConsoleLog, e.Line
+			}
+		}
+	default:
+	}
+	return o
+}
+
+// driveStats puts the drive's own figures in the form of the record.
+func driveStats(s drive.Stats) record.DriveStats {
+	l := s.Lateness
+	return record.DriveStats{
+		Requests: s.Reads + s.Writes + s.Flushes + s.Trims + s.Zeroes,
+		Reads:    s.Reads, Writes: s.Writes, Flushes: s.Flushes,
+		ReadBytes: s.ReadBytes, WriteBytes: s.WriteBytes, MaxDepth: s.MaxDepth,
+		LatenessP50: l.P50.Seconds(), LatenessP99: l.P99.Seconds(), LatenessMax: l.Max.Seconds(),
+		ModelErrorRel: s.ModelError(),
+	}
+}

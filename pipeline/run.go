@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"spindle/internal/fault"
+	"spindle/internal/proc"
+	"spindle/reports/record"
+)
+
+// tries is how often a sample that our machinery failed is attempted, each
+// time on a fresh guest. More would hide a host that is not fit to measure.
+const tries = 3
+
+// Stopped is the error of a run that ended before its last sample, with its
+// finished samples safe on disk. It wraps the cause.
+type Stopped struct {
+	Dir  string
+	Done int
+	Of   int
+	Err  error
+}
+
+func (s Stopped) Error() string {
+	return fmt.Sprintf("stopped with %d of %d samples done: %v", s.Done, s.Of, s.Err)
+}
+
+func (s Stopped) Unwrap() error { return s.Err }
+
+// Run carries out the plan in a new run directory. Every finished sample is
+// in its place on disk when the next one boots; an error of type [Stopped]
+// says how to go on.
+func Run(ctx context.Context, env Env, p *Plan, dir string) error {
+	return hold(ctx, env, func(ctx context.Context) error {
+		kit, err := Prepare(ctx, env, p)
+		if err != nil {
+			return err
+		}
+		r, err := record.Create(dir, manifest(env, kit, p))
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return carry(ctx, env, kit, p, r)
+	})
+}
+
+// Resume goes on with a run that was stopped, by the layout in its manifest.
+// A run whose kernels, image or accelerator would not be the same again is
+// refused: its samples could not be compared.
+func Resume(ctx context.Context, env Env, dir string) error {
+	return hold(ctx, env, func(ctx context.Context) error {
+		r, err := record.Resume(dir)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		m := r.Manifest()
+		p, err := Load(m.Plan.Path, []byte(m.Plan.Text))
+		if err != nil {
+			return fmt.Errorf("resume %s: read its plan: %w", dir, err)
+		}
+		kit, err := Prepare(ctx, env, p)
+		if err != nil {
+			return err
+		}
+		if err := same(m, manifest(env, kit, p)); err != nil {
+			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("resume %s: %w", dir, err),
+				Hint: "run the plan anew: spindle run " + m.Plan.Path}
+		}
+		return carry(ctx, env, kit, p, r)
+	})
+}
+
+// hold keeps the host to ourselves: two runs that measure at once measure
+// each other.
+func hold(ctx context.Context, env Env, f func(context.Context) error) error {
+	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
+		return fmt.Errorf("make temporary directory: %w", err)
+	}
+	release, err := exclusive(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if gone, err := proc.Sweep(ctx, env.Temp); err != nil {
+		env.Log.Printf("%v", err)
+	} else if len(gone) > 0 {
+		env.Log.Printf("removed what %d interrupted samples left", len(gone))
+	}
+	return f(ctx)
+}
+
+// carry makes the samples that the run lacks, block by block in the order of
+// its layout.
+func carry(ctx context.Context, env Env, k *Kit, p *Plan, r *record.Run) error {
+	blocks := r.Manifest().Blocks
+	pace := newPace(p, k, blocks)
+	for i, cells := range blocks {
+		for _, cell := range cells {
+			block := i + 1
+			if r.Have(block, cell) {
+				pace.had(cell)
+				continue
+			}
+			pace.next(env.Log, block, cell)
+			began := time.Now()
+			s, err := sample(ctx, env, k, p, r, block, cell)
+			if err != nil {
+				return Stopped{r.Dir(), pace.done, pace.total, err}
+			}
+			pace.did(env.Log, s, time.Since(began))
+		}
+	}
+	return nil
+}
+
+// sample makes one sample and records it, on a fresh guest again where our
+// machinery failed.
+func sample(ctx context.Context, env Env, k *Kit, p *Plan, r *record.Run, block int, cell record.Cell) (record.Sample, error) {
+	var last error
+	for try := 0; try < tries; try++ {
+		n, err := r.NextAttempt(block, cell)
+		if err != nil {
+			return record.Sample{}, err
+		}
+		d, err := r.Begin(block, cell, n)
+		if err != nil {
+			return record.Sample{}, err
+		}
+		s, err := carryOut(ctx, env, k, p, block, cell, d.Dir())
+		if err == nil {
+			return s, d.Commit(s)
+		}
+		last = err
+		if ctx.Err() != nil {
+			return s, errors.Join(context.Cause(ctx), d.Abandon("interrupted"))
+		}
+		if aerr := d.Abandon(err.Error()); aerr != nil {
+			return s, errors.Join(err, aerr)
+		}
+		env.Log.Printf("block %d, %v: %v (attempt %d of %d)", block, cell, err, try+1, tries)
+	}
+	return record.Sample{}, &fault.Error{
+		Kind: fault.Machinery, Reason: fault.Reason(last),
+		Err:  fmt.Errorf("block %d, %v: gave up after %d attempts: %w", block, cell, tries, last),
+		Hint: "each attempt's console.log is under attempts/ in the run directory; spindle doctor looks at the host",
+	}
+}

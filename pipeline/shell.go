@@ -1,0 +1,65 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"spindle/internal/fault"
+	"spindle/internal/proc"
+	"spindle/reports/record"
+	"spindle/workloads"
+)
+
+// Shell boots a cell of the plan as its sample would be, up to the moment
+// before its workload starts, and gives the person at in and out a terminal in
+// it. The drive takes its modelled time while they work. Nothing is recorded.
+func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File, out io.Writer) error {
+	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
+		return fmt.Errorf("make temporary directory: %w", err)
+	}
+	kit, err := Prepare(ctx, env, p)
+	if err != nil {
+		return err
+	}
+	dir, remove, err := proc.TempDir(ctx, env.Temp, "shell")
+	if err != nil {
+		return err
+	}
+	defer remove()
+	env.Log.Status(0, 0, 0, "booting %s, %v", cell.Arm, cell.Condition)
+	r, err := bringUp(ctx, env, kit, p, 1, cell, dir)
+	defer r.Close()
+	if err != nil {
+		return err
+	}
+	j, err := r.begin(ctx, p, cell)
+	if err != nil {
+		return r.explain(ctx, err)
+	}
+	if !j.ready {
+		return r.setupError(ctx, j, dir)
+	}
+	r.drive.Timed(true)
+	env.Log.Clear()
+	env.Log.Printf("%s, %v: the drive is set up as for the workload, and takes its modelled time; leave with exit", cell.Arm, cell.Condition)
+	if err := r.guest.Shell(ctx, in, out); err != nil {
+		return r.explain(ctx, err)
+	}
+	return nil
+}
+
+// setupError says why a job ended before its workload could start.
+func (r *rig) setupError(ctx context.Context, j *job, dir string) error {
+	if err := j.collect(ctx, dir); err != nil {
+		return r.explain(ctx, err)
+	}
+	var s record.Sample
+	if err := readResult(filepath.Join(dir, workloads.ResultFile), &s); err != nil {
+		return err
+	}
+	return fault.New(fault.Kernel, s.Outcome.Reason, errors.New(s.Outcome.Detail))
+}
