@@ -27,6 +27,9 @@ type Handshake struct {
 	Done  func() error // the timed part is over
 }
 
+// TimedPhase is the name of the phase between the host's go and our done.
+const TimedPhase = "workload"
+
 // Do carries a job out in the guest that this process runs in.
 func Do(ctx context.Context, job Job, host Handshake) Result {
 	self, err := os.Executable()
@@ -71,7 +74,7 @@ func (r *run) carryOut(ctx context.Context, host Handshake) error {
 	if err := r.phase("wait", host.Ready); err != nil {
 		return fmt.Errorf("wait for the host's go: %w", err)
 	}
-	err = r.phase("workload", func() error { return r.timed(ctx) })
+	err = r.phase(TimedPhase, func() error { return r.timed(ctx) })
 	if derr := host.Done(); err == nil && derr != nil {
 		err = fmt.Errorf("tell the host that the workload is done: %w", derr)
 	}
