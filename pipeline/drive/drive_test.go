@@ -267,6 +267,7 @@ func TestLate(t *testing.T) {
 		{"cached answers", func(s *Stats) { s.MeanService = 200 * time.Microsecond }, ""},
 		{"cached answers, too late", func(s *Stats) { s.MeanService, s.Lateness.Mean = 200*time.Microsecond, 110e3 }, "bound 100µs"},
 		{"early", func(s *Stats) { s.Lateness.OutOfRange = 1 }, "1 of 1000 answers left early"},
+		{"one stall", func(s *Stats) { s.Lateness.Max = 120e6 }, "an answer left 120ms late"},
 		{"too few to say", func(s *Stats) { s.Lateness.Count, s.Lateness.P99 = 50, 2e6 }, ""},
 	} {
 		s := good

@@ -15,6 +15,9 @@ const (
 	lateP99Share  = 0.10
 	lateMeanFloor = 100 * time.Microsecond
 	lateMeanShare = 0.05
+	// One stall of the host's, which a workload's maximum would show as the
+	// drive's.
+	lateMax = 100 * time.Millisecond
 	// lateCount is how many answers it takes to speak of a percentile.
 	lateCount = 100
 )
@@ -31,6 +34,8 @@ func (s Stats) late() error {
 	switch {
 	case l.OutOfRange > 0:
 		what = fmt.Sprintf("%d of %d answers left early or more than %v late", l.OutOfRange, l.Count, lateRange)
+	case l.Max > lateMax:
+		what = fmt.Sprintf("an answer left %v late, bound %v", l.Max, lateMax)
 	case l.Count < lateCount:
 		return nil
 	case l.Mean > mean:
@@ -45,7 +50,7 @@ func (s Stats) late() error {
 		what, l.Count, l.Mean, l.P50, l.P99, l.Max, s.MeanService))
 	e.Hint = "leave the host's CPUs to the test, or lower the drive's media-rate"
 	if s.Urgency != urgency[0].name {
-		e.Hint += "; as root, or with CAP_SYS_NICE, the timing thread runs in real time (now: " + s.Urgency + ")"
+		e.Hint += "; as root, or with CAP_SYS_NICE, the timing thread goes before all others (now: " + s.Urgency + ")"
 	}
 	return e
 }

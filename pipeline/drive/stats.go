@@ -23,7 +23,7 @@ type Stats struct {
 	Lateness    Lateness
 
 	Oldest  time.Duration // how long the oldest request in flight has been there
-	Urgency string        // scheduling of the timing thread: real-time, nice -15, short slice, default
+	Urgency string        // scheduling of the timing thread: deadline, nice -15, short slice or default
 }
 
 // Lateness is how much later than due answers left, as measured after the last
