@@ -14,7 +14,7 @@ var alarms = regexp.MustCompile(`^(` + strings.Join([]string{
 	`BUG: `, `watchdog: BUG: `, `WARNING: `, `Oops[:\[ ]`, `general protection fault`, `kernel BUG at `,
 	`INFO: task .* blocked for more than`, `INFO: rcu_.* (self-)?detected stall`, `rcu: INFO: rcu_.* (self-)?detected stall`,
 	`Out of memory: `, `.* invoked oom-killer`,
-	`(blk_update_request: )?[a-z/ ]*I/O error, dev `, `Buffer I/O error `, `ata[0-9.]+: exception `, `sd .* FAILED Result:`,
+	`(blk_update_request: )?([a-z/ ]*I/O|critical [a-z]+) error, dev `, `Buffer I/O error `, `ata[0-9.]+: exception `, `sd .* FAILED Result:`,
 	`EXT4-fs error `, `JBD2: .*(error|Error)`, `XFS \(.*\): .*([Cc]orrupt|[Ss]hutdown|[Ee]rror)`, `BTRFS (error|critical)`, `F2FS-fs \(.*\): .*(error|inconsistent|corrupt)`,
 }, "|") + `)`)
 

@@ -46,14 +46,15 @@ func outcome(err error) record.Outcome {
 	if o.Reason == "" {
 		o.Reason = "job"
 	}
+	hint := fault.Hint(err)
 	// The reason is told apart; the rest is the detail.
 	var f *fault.Error
 	if errors.As(err, &f) && error(f) == err && f.Err != nil {
 		err = f.Err
 	}
 	o.Detail = oneLine(err.Error())
-	if h := fault.Hint(err); h != "" {
-		o.Detail += "; " + h
+	if hint != "" {
+		o.Detail += "; " + hint
 	}
 	return o
 }

@@ -181,11 +181,15 @@ func mountedWith(mounts, dir string) (string, bool) {
 	return options, found
 }
 
+// moving are settings that are no settings: writeback throttling scales its
+// depths while it works.
+var moving = []string{"wb_normal", "wb_background"}
+
 // changes tells which settings the run itself changed.
 func changes(before, after map[string]string) []string {
 	var out []string
 	for _, k := range sortedKeys(before) {
-		if a, ok := after[k]; ok && a != before[k] {
+		if a, ok := after[k]; ok && a != before[k] && !slices.Contains(moving, k) {
 			out = append(out, fmt.Sprintf("%s changed during the run: %s, then %s", k, before[k], a))
 		}
 	}

@@ -142,11 +142,13 @@ type Loader struct {
 }
 
 // Load loads these modules and what they depend on, and gives the names of
-// those that were not loaded before.
+// those that were not loaded before. A driver that finds none of its hardware
+// (crc32c_intel on a CPU without the instruction) is passed over; if it mattered,
+// what comes next fails and says so.
 func (l Loader) Load(names ...string) (loaded []string, err error) {
 	for _, m := range l.List.Closure(names...) {
 		err := l.load(m)
-		if errors.Is(err, unix.EEXIST) {
+		if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENODEV) {
 			continue
 		}
 		if err != nil {

@@ -114,20 +114,22 @@ func TestLoad(t *testing.T) {
 		switch {
 		case kernel[string(text)]:
 			return unix.EEXIST
+		case string(text) == "crc32c_generic":
+			return unix.ENODEV
 		case string(text) == "xfs":
 			return unix.EINVAL
 		}
 		kernel[string(text)] = true
 		return nil
 	}}
-	loaded, err := loader.Load("libata", "mq-deadline")
+	loaded, err := loader.Load("libata", "crc32c_generic", "mq-deadline")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"scsi_mod", "libata", "mq_deadline"}, loaded); diff != "" {
 		t.Errorf("loaded (-want +got):\n%s", diff)
 	}
-	want := []call{{"scsi_common", 4}, {"scsi_mod", 4}, {"libata", 4}, {"mq_deadline", 0}}
+	want := []call{{"scsi_common", 4}, {"scsi_mod", 4}, {"libata", 4}, {"crc32c_generic", 0}, {"mq_deadline", 0}}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Errorf("finit_module (-want +got):\n%s", diff)
 	}
