@@ -74,8 +74,7 @@ var contents = []string{
 	"run",
 	"sys",
 	"tmp",
-	"var/cache", // of ldconfig, debconf, apt
-	"var/lib/apt",
+	"var/cache", // of ldconfig and debconf
 	"var/log",
 	"var/tmp",
 }
@@ -90,6 +89,10 @@ var trees = []string{
 	"usr/share/lintian",
 	"usr/share/locale",
 	"usr/share/man",
+	// apt gives directories in here to root or to _apt, by whether it could
+	// reach them as the latter.
+	"var/cache/apt",
+	"var/lib/apt",
 }
 
 // files are left out one by one: what mmdebstrap copies from the host, what is
