@@ -1,0 +1,156 @@
+package machine
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// device is one thing a machine has. What QEMU and what the kernel must be
+// told about it stand together, so that they cannot drift apart.
+type device interface {
+	qemu(f *files) []string // arguments; descriptors it needs are given out by f
+	kernel() []string       // words of the kernel command line
+}
+
+// files numbers what QEMU inherits. By hand, when a person boots the same
+// machine from a shell, there is nothing to inherit.
+type files struct {
+	byHand bool
+	list   []*os.File
+}
+
+// add gives the descriptor number that f will have in QEMU.
+func (fs *files) add(f *os.File) int {
+	fs.list = append(fs.list, f)
+	return 2 + len(fs.list)
+}
+
+// command gives QEMU's arguments for a machine.
+func command(devices []device, extra []string, fs *files) (args []string, cmdline string) {
+	var words []string
+	for _, d := range devices {
+		args = append(args, d.qemu(fs)...)
+		words = append(words, d.kernel()...)
+	}
+	cmdline = strings.Join(append(words, extra...), " ")
+	return append(args, "-append", cmdline), cmdline
+}
+
+// options gives one QEMU option value as JSON, in which, unlike in the
+// key=value form, a path may have commas. The error cannot happen: values are
+// strings, numbers, booleans and maps of these.
+func options(v map[string]any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// board is a q35 PC. "-cpu max" is not for speed alone: without AES and AVX the
+// guest's SSH handshake takes ten times as long. A thread for each CPU is what
+// KVM has anyway.
+type board struct {
+	memoryMiB int64
+	cpus      int
+	accel     Accel
+}
+
+func (b board) qemu(*files) []string {
+	accel := string(b.accel)
+	if b.accel == TCG {
+		accel += ",thread=multi"
+	}
+	return []string{
+		"-machine", "q35", "-accel", accel, "-cpu", "max",
+		"-smp", fmt.Sprint(b.cpus), "-m", fmt.Sprintf("%dM", b.memoryMiB),
+	}
+}
+func (board) kernel() []string { return nil }
+
+// bare leaves out everything that nobody asked for: a network card, a floppy
+// drive, a display, and the host's QEMU configuration.
+type bare struct{}
+
+func (bare) qemu(*files) []string {
+	return []string{"-nodefaults", "-no-user-config", "-display", "none", "-vga", "none"}
+}
+func (bare) kernel() []string { return nil }
+
+// linux is loaded by QEMU itself: no boot loader, no disk to boot from.
+type linux struct{ image, initrd string }
+
+func (l linux) qemu(*files) []string {
+	args := []string{"-kernel", l.image}
+	if l.initrd != "" {
+		args = append(args, "-initrd", l.initrd)
+	}
+	return args
+}
+func (linux) kernel() []string { return nil }
+
+// exitOnPanic makes a panic end the machine. The kernel reboots at once, which
+// it does after it has printed everything, and for QEMU a reboot is the end.
+// QEMU itself does nothing about a panic but tell us: its default, to stop at
+// the notification, can lose the last lines of the console.
+type exitOnPanic struct{}
+
+func (exitOnPanic) qemu(*files) []string {
+	return []string{"-no-reboot", "-action", "panic=none", "-device", "pvpanic"}
+}
+func (exitOnPanic) kernel() []string { return []string{"panic=-1"} }
+
+// serialConsole works from the kernel's first line to its last, which no
+// virtio console does.
+type serialConsole struct{ socket *os.File }
+
+func (c serialConsole) qemu(f *files) []string {
+	if f.byHand {
+		return []string{"-chardev", "stdio,id=console,signal=on", "-serial", "chardev:console"}
+	}
+	return []string{"-chardev", socketChardev("console", f.add(c.socket)), "-serial", "chardev:console"}
+}
+func (serialConsole) kernel() []string { return []string{"console=ttyS0"} }
+
+// sysrq lets us ask a guest that no longer answers what it is doing, whatever
+// the kernel's own default. Asking goes over the serial console.
+type sysrq struct{}
+
+func (sysrq) qemu(*files) []string { return nil }
+func (sysrq) kernel() []string     { return []string{"sysrq_always_enabled"} }
+
+// monitor is QEMU's own control channel.
+type monitor struct{ socket *os.File }
+
+func (m monitor) qemu(f *files) []string {
+	if f.byHand {
+		return nil
+	}
+	return []string{"-chardev", socketChardev("qmp", f.add(m.socket)), "-mon", "chardev=qmp,mode=control"}
+}
+func (monitor) kernel() []string { return nil }
+
+// sshPort is the virtio-serial port that carries SSH. It needs an id, or QEMU
+// does not tell when the guest opens and closes it.
+type sshPort struct{ socket *os.File }
+
+const (
+	sshPortName = "org.spindle.ssh" // in the guest
+	sshPortID   = "ssh-port"        // in QEMU
+)
+
+func (p sshPort) qemu(f *files) []string {
+	chardev := "null,id=ssh"
+	if !f.byHand {
+		chardev = socketChardev("ssh", f.add(p.socket))
+	}
+	return []string{
+		"-device", "virtio-serial-pci,id=vser", "-chardev", chardev,
+		"-device", "virtserialport,bus=vser.0,chardev=ssh,name=" + sshPortName + ",id=" + sshPortID,
+	}
+}
+func (sshPort) kernel() []string { return nil }
+
+func socketChardev(id string, fd int) string { return fmt.Sprintf("socket,id=%s,fd=%d", id, fd) }

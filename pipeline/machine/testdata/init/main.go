@@ -1,0 +1,201 @@
+// Command init is PID 1 of the guests in package machine's tests. The kernel
+// parameter spindle.test says how it behaves until it is ready; then it obeys
+// lines that come over the SSH port.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func main() {
+	for _, fs := range []string{"proc", "sysfs", "devtmpfs"} {
+		dir := map[string]string{"proc": "/proc", "sysfs": "/sys", "devtmpfs": "/dev"}[fs]
+		os.MkdirAll(dir, 0o755)
+		unix.Mount(fs, dir, fs, 0, "")
+	}
+	if tty, err := os.OpenFile("/dev/console", os.O_RDWR, 0); err == nil {
+		os.Stdout, os.Stderr = tty, tty
+	}
+	say("init test")
+	switch mode := mode(); mode {
+	case "exit":
+		os.Exit(7)
+	case "panic":
+		crash()
+	case "poweroff":
+		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	case "reset":
+		unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
+	case "fatal":
+		say("fatal: no disk with serial spindle-root")
+		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	case "silent":
+		block()
+	case "talk":
+		for range time.Tick(200 * time.Millisecond) {
+			fmt.Println("still talking")
+		}
+	case "ready":
+		serve()
+	default:
+		say("fatal: unknown mode %q", mode)
+		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	}
+}
+
+func say(format string, args ...any) { fmt.Printf("spindle: "+format+"\n", args...) }
+
+func mode() string {
+	b, _ := os.ReadFile("/proc/cmdline")
+	for _, w := range strings.Fields(string(b)) {
+		if m, ok := strings.CutPrefix(w, "spindle.test="); ok {
+			return m
+		}
+	}
+	return ""
+}
+
+func crash() { os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0) }
+
+// serve loads the modules, opens the port and obeys.
+func serve() {
+	load()
+	port, err := open("org.spindle.ssh")
+	if err != nil {
+		say("fatal: %v", err)
+		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+	}
+	say("ready")
+	lines := bufio.NewScanner(port)
+	for lines.Scan() {
+		verb, arg, _ := strings.Cut(lines.Text(), " ")
+		switch verb {
+		case "echo":
+			fmt.Fprintln(port, arg)
+		case "show": // the contents of one file, in one line; the name may have wild cards
+			names, _ := filepath.Glob(arg)
+			var b []byte
+			for _, n := range names {
+				b, _ = os.ReadFile(n)
+			}
+			fmt.Fprintln(port, strings.TrimSpace(string(b)))
+		case "read": // from a disk found by its serial
+			fmt.Fprintln(port, read(arg))
+		case "kmsg": // as if the kernel had said it
+			os.WriteFile("/dev/kmsg", []byte(arg), 0)
+			fmt.Fprintln(port, "ok")
+		case "panic":
+			crash()
+		case "poweroff":
+			unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
+		case "reset":
+			unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
+		case "sshd":
+			say("sshd exited: signal: killed")
+		case "shut":
+			port.Close()
+			block()
+		case "hog":
+			hog()
+		}
+	}
+	block()
+}
+
+// block does nothing for good. An empty select would be a deadlock to the Go
+// runtime, which then ends the program.
+func block() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// hog takes the CPU for good: real time, above everything, without the limit
+// that Linux otherwise has for such tasks.
+func hog() {
+	os.WriteFile("/proc/sys/kernel/sched_rt_runtime_us", []byte("-1"), 0)
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: 1 /* SCHED_FIFO */, Priority: 99}
+	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
+		say("fatal: %v", err)
+	}
+	for {
+	}
+}
+
+func load() {
+	order, _ := os.ReadFile("/modules/order")
+	for _, name := range strings.Fields(string(order)) {
+		f, err := os.Open(filepath.Join("/modules", name))
+		if err != nil {
+			say("fatal: %v", err)
+			continue
+		}
+		flags := 0
+		if !strings.HasSuffix(name, ".ko") {
+			flags = unix.MODULE_INIT_COMPRESSED_FILE
+		}
+		if err := unix.FinitModule(int(f.Fd()), "", flags); err != nil && err != unix.EEXIST {
+			fmt.Printf("load %s: %v\n", name, err)
+		}
+		f.Close()
+	}
+}
+
+func open(port string) (*os.File, error) {
+	for range 500 {
+		names, _ := filepath.Glob("/sys/class/virtio-ports/*/name")
+		for _, n := range names {
+			if b, _ := os.ReadFile(n); strings.TrimSpace(string(b)) == port {
+				return os.OpenFile("/dev/"+filepath.Base(filepath.Dir(n)), os.O_RDWR, 0)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil, fmt.Errorf("no port %s", port)
+}
+
+// read gives the disk's name and the first bytes of it. It reads a MiB in one
+// request, past the page cache.
+func read(serial string) string {
+	for range 500 {
+		disks, _ := os.ReadDir("/sys/block")
+		for _, d := range disks {
+			if !has(d.Name(), serial) {
+				continue
+			}
+			b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+			if err != nil {
+				return err.Error()
+			}
+			f, err := os.OpenFile("/dev/"+d.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
+			if err == nil {
+				_, err = f.ReadAt(b, 0)
+				f.Close()
+			}
+			if err != nil {
+				return err.Error()
+			}
+			return d.Name() + " " + strings.TrimRight(string(b[:16]), "\x00")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return "no disk " + serial
+}
+
+// has says whether a disk has the serial: virtio-blk has a file for it, SCSI
+// and ATA disks answer VPD page 0x80.
+func has(disk, serial string) bool {
+	b, _ := os.ReadFile("/sys/block/" + disk + "/serial")
+	if strings.TrimSpace(string(b)) == serial {
+		return true
+	}
+	b, _ = os.ReadFile("/sys/block/" + disk + "/device/vpd_pg80")
+	return len(b) > 4 && strings.TrimSpace(string(b[4:])) == serial
+}
