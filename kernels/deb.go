@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"spindle/internal/debian"
+	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/internal/store"
 )
@@ -78,7 +79,7 @@ func unpackDeb(ctx context.Context, root *debian.Root, p debian.Package, dir str
 	}
 	images, err := filepath.Glob(filepath.Join(tree, "boot", "vmlinuz-*"))
 	if err != nil || len(images) != 1 {
-		return fmt.Errorf("package %s has %d files boot/vmlinuz-*: it is no kernel", p, len(images))
+		return fault.Planf("package %s has %d files boot/vmlinuz-*: it is no kernel", p, len(images))
 	}
 	version := strings.TrimPrefix(filepath.Base(images[0]), "vmlinuz-")
 	parts := []struct{ from, to string }{

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/internal/proc/proctest"
 	"spindle/internal/store"
@@ -75,7 +76,18 @@ func TestDebianKernel(t *testing.T) {
 		}
 	})
 
+	t.Run("no kernel", func(t *testing.T) {
+		env := env
+		env.Store = openStore(t)
+		if _, err := Make(t.Context(), env, Source{Deb: "hello"}); fault.Of(err) != fault.Plan || !strings.Contains(err.Error(), "it is no kernel") {
+			t.Error(err)
+		}
+	})
+
 	t.Run("same bytes", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("downloads the kernel again")
+		}
 		env.Store = openStore(t)
 		again, err := Make(t.Context(), env, Source{Deb: a.Source})
 		if err != nil {
