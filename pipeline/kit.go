@@ -30,7 +30,7 @@ func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Arti
 	for _, name := range sortedKeys(p.Kernels) {
 		a, err := kernels.Make(ctx, env.kernels(p), p.Kernels[name])
 		if err != nil {
-			return nil, fmt.Errorf("make kernel %s: %w", name, err)
+			return nil, fmt.Errorf("kernel %s: %w", name, err)
 		}
 		env.Log.Printf("kernel %s: %s", name, a.Source)
 		made[name] = a
@@ -56,9 +56,8 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 		return nil, err
 	}
 	if k.Image, err = images.Make(ctx, env.images(p), p.Image); err != nil {
-		return nil, fmt.Errorf("make image: %w", err)
+		return nil, err
 	}
-	env.Log.Printf("image: Debian %s, %d packages", k.Image.Suite, len(k.Image.Packages))
 	agent, hash, err := images.GuestBinary(ctx, env.images(p))
 	if err != nil {
 		return nil, err
