@@ -54,9 +54,13 @@ var schedulerTable = []feature{
 	{"kyber", []require{one("MQ_IOSCHED_KYBER", "kyber-iosched")}, nil},
 }
 
+// The checksum of T10 protection that sd_mod pulls in asks for an implementation
+// of itself while it is loaded; see lib/crc64-rocksoft.c, until Linux 6.14.
+var t10 = []string{"crc64_rocksoft_generic"}
+
 var busTable = []feature{
-	{"ahci", []require{one("SATA_AHCI", "ahci"), one("BLK_DEV_SD", "sd_mod")}, nil},
-	{"virtio-scsi", []require{one("SCSI_VIRTIO", "virtio_scsi"), one("BLK_DEV_SD", "sd_mod")}, nil},
+	{"ahci", []require{one("SATA_AHCI", "ahci"), one("BLK_DEV_SD", "sd_mod")}, t10},
+	{"virtio-scsi", []require{one("SCSI_VIRTIO", "virtio_scsi"), one("BLK_DEV_SD", "sd_mod")}, t10},
 	{"virtio-blk", []require{one("VIRTIO_BLK", "virtio_blk")}, nil},
 }
 

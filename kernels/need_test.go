@@ -58,7 +58,7 @@ func TestModulesFor(t *testing.T) {
 	}{
 		{Need{}, nil},
 		{Need{Scheduler: "none"}, nil},
-		{Need{"ext4", "mq-deadline", "ahci"}, []string{"ahci", "sd_mod", "crc32c_generic", "crc32c_intel", "ext4", "mq-deadline"}},
+		{Need{"ext4", "mq-deadline", "ahci"}, []string{"crc64_rocksoft_generic", "ahci", "sd_mod", "crc32c_generic", "crc32c_intel", "ext4", "mq-deadline"}},
 		{Need{"f2fs", "kyber", "virtio-blk"}, []string{"virtio_blk", "crc32_generic", "crc32_pclmul", "f2fs", "kyber-iosched"}},
 		{Need{Filesystem: "reiserfs"}, nil},
 	} {

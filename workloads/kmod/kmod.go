@@ -93,13 +93,16 @@ func (l List) Closure(names ...string) []Module {
 }
 
 // Has tells whether a module of that name is in the list.
-func (l List) Has(name string) bool {
+func (l List) Has(name string) bool { return l.find(name) != "" }
+
+// find gives the name as the list has it, or "".
+func (l List) find(name string) string {
 	for _, m := range l.Order {
 		if plain(m.Name) == plain(name) {
-			return true
+			return m.Name
 		}
 	}
-	return false
+	return ""
 }
 
 // prefixes are what request_module puts before a name: get_fs_type
@@ -116,19 +119,23 @@ var suffixes = [...]string{"", "-iosched", "_generic"}
 // schedulers by their names; the aliases inside the modules would need each of
 // them to be unpacked.
 func (l List) Alias(alias string) string {
+	if algorithm, ok := strings.CutPrefix(alias, "crypto-"); ok {
+		// Before the plain name: lib/crc64-rocksoft.c asks for an
+		// implementation of itself while it is being loaded.
+		if name := l.find(algorithm + "_generic"); name != "" {
+			return name
+		}
+	}
 	name := alias
 	for _, p := range prefixes {
 		name = strings.TrimPrefix(name, p)
 	}
 	for _, s := range suffixes {
-		if l.Has(name + s) {
-			return name + s
+		if found := l.find(name + s); found != "" {
+			return found
 		}
 	}
-	if name = strings.TrimSuffix(name, "-iosched"); l.Has(name) {
-		return name
-	}
-	return ""
+	return l.find(strings.TrimSuffix(name, "-iosched"))
 }
 
 // plain makes one spelling of the two that the kernel and modprobe mix.
@@ -137,9 +144,15 @@ func plain(name string) string { return strings.ReplaceAll(name, "-", "_") }
 // Loader loads modules of a list.
 type Loader struct {
 	List  List
-	Dir   string                               // holds the files
-	Finit func(file *os.File, flags int) error // nil is finit_module(2)
+	Dir   string // holds the files
+	Finit Finit  // nil is finit_module(2)
+
+	Sys     string // "" is /sys
+	Cmdline string // the kernel's command line, for "libata.force=noncq"; "" is that of /proc/cmdline
 }
+
+// Finit hands a module to the kernel.
+type Finit func(file *os.File, params string, flags int) error
 
 // Load loads these modules and what they depend on, and gives the names of
 // those that were not loaded before. A driver that finds none of its hardware
@@ -147,6 +160,9 @@ type Loader struct {
 // what comes next fails and says so.
 func (l Loader) Load(names ...string) (loaded []string, err error) {
 	for _, m := range l.List.Closure(names...) {
+		if l.there(m) {
+			continue
+		}
 		err := l.load(m)
 		if errors.Is(err, unix.EEXIST) || errors.Is(err, unix.ENODEV) {
 			continue
@@ -157,6 +173,18 @@ func (l Loader) Load(names ...string) (loaded []string, err error) {
 		loaded = append(loaded, m.Name)
 	}
 	return loaded, nil
+}
+
+// there says whether the kernel has the module already, be it that its init
+// still runs: that may be what waits for us, by request_module, and to load the
+// module again would wait for it.
+func (l Loader) there(m Module) bool {
+	sys := l.Sys
+	if sys == "" {
+		sys = "/sys"
+	}
+	_, err := os.Stat(filepath.Join(sys, "module", strings.ReplaceAll(m.Name, "-", "_"), "initstate"))
+	return err == nil
 }
 
 func (l Loader) load(m Module) error {
@@ -171,11 +199,34 @@ func (l Loader) load(m Module) error {
 	}
 	finit := l.Finit
 	if finit == nil {
-		finit = func(f *os.File, flags int) error { return unix.FinitModule(int(f.Fd()), "", flags) }
+		finit = func(f *os.File, params string, flags int) error {
+			return unix.FinitModule(int(f.Fd()), params, flags)
+		}
 	}
-	err = finit(f, flags)
+	cmdline := l.Cmdline
+	if cmdline == "" {
+		text, err := os.ReadFile("/proc/cmdline")
+		if err != nil {
+			return err
+		}
+		cmdline = string(text)
+	}
+	err = finit(f, Params(cmdline, m.Name), flags)
 	if flags != 0 && (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP)) {
 		return fmt.Errorf("%w (%s is compressed: the kernel needs CONFIG_MODULE_DECOMPRESS and that format)", err, filepath.Base(m.File))
 	}
 	return err
+}
+
+// Params gives what a kernel command line says to a module: the kernel reads
+// "libata.force=noncq" itself only for a module that is built in.
+func Params(cmdline, module string) string {
+	var params []string
+	for _, word := range strings.Fields(cmdline) {
+		owner, param, ok := strings.Cut(word, ".")
+		if ok && !strings.Contains(owner, "=") && plain(owner) == plain(module) {
+			params = append(params, param)
+		}
+	}
+	return strings.Join(params, " ")
 }

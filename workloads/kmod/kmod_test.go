@@ -73,6 +73,30 @@ func TestAlias(t *testing.T) {
 	}
 }
 
+// While lib/crc64-rocksoft.c is loaded it asks for crypto-crc64-rocksoft. To
+// answer with itself, or to load what is being loaded, would wait for ever.
+func TestAskedByWhatIsBeingLoaded(t *testing.T) {
+	l := List{Order: []Module{{Name: "crc64_rocksoft", File: "a.ko"}, {Name: "crc64_rocksoft_generic", File: "b.ko"}}}
+	if got := l.Alias("crypto-crc64-rocksoft"); got != "crc64_rocksoft_generic" {
+		t.Errorf("Alias = %q, want the implementation", got)
+	}
+	sys := t.TempDir()
+	coming := filepath.Join(sys, "module", "crc64_rocksoft")
+	if err := os.MkdirAll(coming, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(coming, "initstate"), []byte("coming\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	loader := Loader{List: l, Sys: sys, Dir: t.TempDir(), Cmdline: "quiet", Finit: func(*os.File, string, int) error {
+		t.Error("loaded a module that is being loaded")
+		return nil
+	}}
+	if loaded, err := loader.Load("crc64_rocksoft"); err != nil || len(loaded) > 0 {
+		t.Errorf("Load = %v, %v; want nothing to do", loaded, err)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for _, bad := range []string{
 		``,
@@ -105,7 +129,7 @@ func TestLoad(t *testing.T) {
 	}
 	var calls []call
 	kernel := map[string]bool{"scsi_common": true}
-	loader := Loader{List: l, Dir: dir, Finit: func(f *os.File, flags int) error {
+	loader := Loader{List: l, Dir: dir, Cmdline: "quiet", Finit: func(f *os.File, _ string, flags int) error {
 		text, err := os.ReadFile(f.Name())
 		if err != nil {
 			return err
@@ -135,5 +159,18 @@ func TestLoad(t *testing.T) {
 	}
 	if _, err := loader.Load("xfs"); err == nil || !strings.Contains(err.Error(), "load module xfs: invalid argument (xfs.ko.xz is compressed") {
 		t.Errorf("a kernel without decompression: %v", err)
+	}
+}
+
+func TestParams(t *testing.T) {
+	cmdline := "console=ttyS0 libata.force=max_sec_lba48 scsi-mod.scan=sync libata.noacpi=1 a=libata.force=x\n"
+	for module, want := range map[string]string{
+		"libata":   "force=max_sec_lba48 noacpi=1",
+		"scsi_mod": "scan=sync",
+		"ahci":     "",
+	} {
+		if got := Params(cmdline, module); got != want {
+			t.Errorf("Params for %s = %q, want %q", module, got, want)
+		}
 	}
 }
