@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,11 @@ func command(devices []device, extra []string, fs *files) (args []string, cmdlin
 	var words []string
 	for _, d := range devices {
 		args = append(args, d.qemu(fs)...)
-		words = append(words, d.kernel()...)
+		for _, w := range d.kernel() {
+			if !slices.Contains(words, w) { // of two disks that say the same
+				words = append(words, w)
+			}
+		}
 	}
 	cmdline = strings.Join(append(words, extra...), " ")
 	return append(args, "-append", cmdline), cmdline

@@ -41,7 +41,17 @@ func (d testDisk) node() string { return fmt.Sprint("d", d.n) }
 func (d testDisk) qemu(f *files) []string {
 	return append([]string{"-blockdev", options(d.backend(f))}, d.frontend()...)
 }
-func (testDisk) kernel() []string { return nil }
+
+// kernel undoes what old kernels do to QEMU's SATA disk: up to 6.x libata takes
+// it to sit behind a bridge to a parallel port and cuts requests to 128 KiB
+// ("applying bridge limits"). Newer ones know better, and two kernels must not
+// differ by that.
+func (d testDisk) kernel() []string {
+	if d.Bus == drive.AHCI {
+		return []string{"libata.force=max_sec_lba48"}
+	}
+	return nil
+}
 
 // backend talks to the server. QEMU must not reconnect: a server that went away
 // took its timing with it.
