@@ -62,7 +62,7 @@ func TestAlias(t *testing.T) {
 	for alias, want := range map[string]string{
 		"fs-xfs":              "xfs",
 		"crypto-crc32c":       "crc32c_generic",
-		"mq-deadline-iosched": "mq-deadline",
+		"mq-deadline-iosched": "mq_deadline", // as the list spells it
 		"kyber-iosched":       "kyber-iosched",
 		"kyber":               "kyber-iosched",
 		"net-pf-10":           "",
