@@ -210,7 +210,7 @@ func (p prober) boot(ctx context.Context, cfg Config) (why string, err error) {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "", context.Cause(ctx)
 	}
-	_, lines, _, _ := m.console.state()
+	lines, _, _ := m.console.state()
 	if ctx.Err() != nil {
 		return fmt.Sprintf("/dev/kvm opens, but within %v the guest printed %d lines and did not come to its init", p.limit, lines), nil
 	}

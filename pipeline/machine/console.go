@@ -9,23 +9,29 @@ import (
 	"time"
 )
 
-// longestLine is how much of a line is looked at. All of it is in the log.
-const longestLine = 4 << 10
+const (
+	// longestLine is how much of a line is looked at. All of it is in the log.
+	longestLine = 4 << 10
+	// longestLog is how much of a console is kept: that of a boot has 25 KB, and
+	// a guest that prints for hours must not fill the host's disk.
+	longestLog = 64 << 20
+)
 
 // console writes what the guest's serial port says to a file as it comes and
 // looks at it line by line. Carriage returns, which a serial console has before
 // each line feed, are left out.
 type console struct {
 	file *os.File
+	most int64     // bytes of the file
 	live io.Writer // or nil
 	see  func(n int, line string)
 
-	mu    sync.Mutex
-	bytes int64
-	grew  time.Time
-	line  int // complete lines so far
-	err   error
+	mu   sync.Mutex
+	grew time.Time // when it said something last
+	line int       // lines so far
+	err  error     // why the file is incomplete
 
+	kept int64  // bytes in the file
 	part []byte // of the line under way
 }
 
@@ -50,17 +56,9 @@ func (c *console) drain(r io.Reader) {
 func (c *console) take(b []byte) {
 	text := bytes.ReplaceAll(b, []byte("\r"), nil)
 	c.mu.Lock()
-	c.bytes += int64(len(b))
 	c.grew = time.Now()
-	failed := c.err != nil
 	c.mu.Unlock()
-	if !failed {
-		if _, err := c.file.Write(text); err != nil {
-			c.mu.Lock()
-			c.err = err
-			c.mu.Unlock()
-		}
-	}
+	c.keep(text)
 	if c.live != nil {
 		c.live.Write(text)
 	}
@@ -81,6 +79,23 @@ func (c *console) take(b []byte) {
 	}
 }
 
+func (c *console) keep(text []byte) {
+	_, _, err := c.state()
+	switch {
+	case err != nil, c.kept >= c.most:
+		return
+	case c.kept+int64(len(text)) >= c.most:
+		text = append(text[:c.most-c.kept:c.most-c.kept], "\n[the log ends here, the console went on]\n"...)
+		c.kept = c.most
+	}
+	c.kept += int64(len(text))
+	if _, err := c.file.Write(text); err != nil {
+		c.mu.Lock()
+		c.err = err
+		c.mu.Unlock()
+	}
+}
+
 func (c *console) emit() {
 	c.mu.Lock()
 	c.line++
@@ -90,12 +105,12 @@ func (c *console) emit() {
 	c.part = c.part[:0]
 }
 
-// state gives how much the console said, in bytes and lines, when it said
-// something last, and why the log is incomplete, if it is.
-func (c *console) state() (size int64, lines int, grew time.Time, err error) {
+// state gives how many lines the console has said, when it said something
+// last, and why the log is incomplete, if it is.
+func (c *console) state() (lines int, grew time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.bytes, c.line, c.grew, c.err
+	return c.line, c.grew, c.err
 }
 
 // relay passes writes on from a goroutine of its own, so that a slow writer, a

@@ -24,7 +24,7 @@ func run(t testing.TB, r io.Reader) (lines []string, log string) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c := &console{file: f, see: func(n int, line string) {
+	c := &console{file: f, most: longestLog, see: func(n int, line string) {
 		lines = append(lines, line)
 		if n != len(lines) {
 			t.Errorf("line %q has number %d, want %d", line, n, len(lines))
@@ -104,13 +104,32 @@ func TestConsoleFullDisk(t *testing.T) {
 	}
 	defer f.Close()
 	n := 0
-	c := &console{file: f, see: func(int, string) { n++ }}
+	c := &console{file: f, most: longestLog, see: func(int, string) { n++ }}
 	c.drain(iotest.OneByteReader(strings.NewReader("one\ntwo\n")))
 	if n != 2 {
 		t.Errorf("%d lines seen, want 2", n)
 	}
-	if _, _, _, err := c.state(); err == nil {
+	if _, _, err := c.state(); err == nil {
 		t.Error("no error is told")
+	}
+}
+
+// A console without end does not fill the disk, and is still looked at.
+func TestConsoleTooLong(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), ConsoleLog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	n := 0
+	c := &console{file: f, most: 10, see: func(int, string) { n++ }}
+	c.drain(iotest.OneByteReader(strings.NewReader("line 1\nline 2\nline 3\n")))
+	got, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "line 1\nlin\n[the log ends here, the console went on]\n"; string(got) != want || n != 3 {
+		t.Errorf("log %q, %d lines seen, want %q and 3", got, n, want)
 	}
 }
 

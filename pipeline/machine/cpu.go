@@ -55,8 +55,9 @@ func (m *Machine) busy(ctx context.Context) (says string, starved bool) {
 	return fmt.Sprintf("its CPUs used %.0f %% of a host CPU", 100*float64(run)/float64(look)), tooBusy(run, wait, look)
 }
 
-// tooBusy says whether the host kept a guest from running, which then is not
-// to blame for being late.
+// tooBusy says whether the host kept a guest from running, so that the guest is
+// not to blame for being late: it waited longer than it ran, and ran for less
+// than a quarter of the time.
 func tooBusy(run, wait, of time.Duration) bool {
-	return wait > run && wait > of/3
+	return wait > run && run < of/4 && wait > of/4
 }

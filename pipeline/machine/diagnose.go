@@ -32,14 +32,34 @@ func (m *Machine) Diagnose(ctx context.Context, cause error) error {
 	case <-m.done:
 	case <-m.judged:
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	case <-time.After(settle):
-		m.judge(m.examine(ctx, verdict{reason: Hang, detail: "the guest no longer answers over SSH"}))
+		if !m.stopping() {
+			m.judgeBy(ctx, verdict{reason: Hang, detail: "the guest no longer answers over SSH"})
+		}
 	}
-	if err := m.Ending().Err(); err != nil {
+	select {
+	case <-m.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := m.ending.Err(); err != nil {
 		return err
 	}
 	return cause
+}
+
+// judgeBy ends the machine with what an examination finds, unless ctx ended
+// under it: then the answers that did not come prove nothing.
+func (m *Machine) judgeBy(ctx context.Context, otherwise verdict) {
+	if v := m.examine(ctx, otherwise); ctx.Err() == nil {
+		m.judge(v)
+	}
+}
+
+func (m *Machine) stopping() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.verdict != nil && m.verdict.reason == Stopped
 }
 
 // bootFailure is the verdict on a guest that got to its boot limit, unless
@@ -83,7 +103,7 @@ func (m *Machine) examine(ctx context.Context, otherwise verdict) verdict {
 	if otherwise.reason != Hang {
 		return otherwise
 	}
-	_, lines, grew, _ := m.console.state()
+	lines, grew, _ := m.console.state()
 	console := "the console still talks"
 	if silent := time.Since(grew); silent > stillTalking {
 		console = fmt.Sprintf("the console has been silent for %v", silent.Round(time.Second))
@@ -172,7 +192,7 @@ func (m *Machine) ask(ctx context.Context, keys string) (replied bool) {
 		}
 	}
 	for {
-		_, _, grew, _ := m.console.state()
+		_, grew, _ := m.console.state()
 		if quiet := time.Since(grew); quiet >= sysrqQuiet || ctx.Err() != nil {
 			return answers() > before
 		}

@@ -2,12 +2,15 @@ package machine_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"spindle/internal/fault"
 	"spindle/internal/nbd"
@@ -21,11 +24,15 @@ import (
 type memory struct {
 	label  string
 	broken atomic.Bool // answers with an error
+	deaf   atomic.Bool // answers no write
 }
 
 func (m *memory) Size() int64 { return 64 << 20 }
 
 func (m *memory) Submit(r *nbd.Request, done func(error)) {
+	if m.deaf.Load() && r.Op == nbd.Write {
+		return
+	}
 	if m.broken.Load() {
 		done(nbd.ErrIO)
 		return
@@ -131,5 +138,37 @@ func TestDriveError(t *testing.T) {
 	e := ends(t, m, machine.DriveError, fault.Machinery, "^read of spindle-d0 failed on the host's side: ")
 	if bytes.Contains([]byte(e.Tail), []byte("I/O error, dev")) {
 		t.Errorf("the guest saw it:\n%s", e.Tail)
+	}
+}
+
+// A task that waits for a drive too long is found in what the kernel prints of
+// it; the machine goes on. A QEMU that waits for the drive does not quit, and is
+// killed in time.
+func TestHungTask(t *testing.T) {
+	d := &memory{label: "drive"}
+	client := serve(t, d)
+	m := boot(t, "ready", func(c *machine.Config) {
+		c.Drives = []machine.Disk{{Bus: drive.VirtioBlk, Serial: "spindle-d0", Client: client}}
+		c.Append = append(c.Append, "sysctl.kernel.hung_task_timeout_secs=2")
+	})
+	p := ready(t, m)
+	d.deaf.Store(true)
+	if got := p.ask("sync spindle-d0"); got != "written <nil>" {
+		t.Fatal(got)
+	}
+	for range 300 {
+		if len(m.Findings()) > 0 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := m.Stop(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stop: got %v, want deadline exceeded", err)
+	}
+	e := ends(t, m, machine.Stopped, fault.Machinery, "")
+	if bad := e.Bad(); len(bad) == 0 || bad[0].Reason != machine.Hang || !strings.Contains(bad[0].Text, "blocked for more than") {
+		t.Errorf("findings %v, want a blocked task", e.Findings)
 	}
 }

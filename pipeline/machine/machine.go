@@ -49,6 +49,7 @@ type Machine struct {
 	verdict  *verdict      // what ended it, as soon as that is known
 	judged   chan struct{} // closed with the first verdict
 	findings []Finding
+	found    map[Reason]int
 	sshd     *Finding // the guest's word that its SSH server is gone
 	portOpen bool     // the guest has the SSH port open
 	portShut bool     // and later closed it
@@ -82,6 +83,7 @@ func Start(ctx context.Context, cfg Config) (m *Machine, err error) {
 		ready:    make(chan struct{}),
 		done:     make(chan struct{}),
 		judged:   make(chan struct{}),
+		found:    make(map[Reason]int),
 	}
 	if err := m.start(ctx); err != nil {
 		return nil, fmt.Errorf("start machine: %w", err)
@@ -137,7 +139,7 @@ func (m *Machine) start(ctx context.Context) (err error) {
 		f.Close()
 	}
 
-	m.console = &console{file: file, see: m.see}
+	m.console = &console{file: file, most: longestLog, see: m.see}
 	if m.cfg.Console != nil {
 		m.live = newRelay(m.cfg.Console)
 		m.console.live = m.live

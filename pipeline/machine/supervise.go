@@ -22,6 +22,8 @@ const (
 	// stillTalking is how recent the console's last output must be at the boot
 	// limit for the guest to get more time.
 	stillTalking = 5 * time.Second
+	// mostFindings of a kind are kept: a storm says no more than its start.
+	mostFindings = 200
 	// holdOpen bounds the wait for the end of what a dead QEMU had open. Only a
 	// child of QEMU's could keep it open.
 	holdOpen = 2 * time.Second
@@ -106,8 +108,7 @@ func (m *Machine) see(n int, line string) {
 		return
 	}
 	m.mu.Lock()
-	// A storm of findings says no more than its start.
-	if len(m.findings) < 1000 {
+	if m.found[reason]++; m.found[reason] <= mostFindings {
 		m.findings = append(m.findings, Finding{reason, n, clip(text)})
 	}
 	m.mu.Unlock()
@@ -203,13 +204,13 @@ func (m *Machine) supervise(ctx context.Context) {
 			ready = nil
 			boot.Stop()
 		case <-boot.C:
-			_, _, grew, _ := m.console.state()
+			_, grew, _ := m.console.state()
 			if !extended && time.Since(grew) < stillTalking {
 				extended = true
 				boot.Reset(m.cfg.BootLimit)
 				continue
 			}
-			go func() { m.judge(m.examine(ctx, m.bootFailure())) }()
+			go m.judgeBy(ctx, m.bootFailure())
 		}
 	}
 }
@@ -241,7 +242,7 @@ func (m *Machine) finish(ctx context.Context) {
 	}
 	v := m.conclude(ctx, m.process.Wait())
 	fmt.Fprintf(m.log, "# Ended: %s: %s\n", v.reason, v.detail)
-	_, _, _, failed := m.console.state()
+	_, _, failed := m.console.state()
 	failed = errors.Join(failed, m.console.file.Close(), m.log.Close())
 	if failed != nil && v.weight() <= (&verdict{reason: Stopped}).weight() {
 		v = verdict{reason: LogFailed, detail: "write the console log: " + failed.Error(), hint: "make room on the disk that holds " + m.cfg.Dir}
@@ -283,7 +284,7 @@ func (m *Machine) conclude(ctx context.Context, exit error) verdict {
 	if oops, ok := m.first(Oops); ok {
 		return verdict{reason: Oops, line: oops.Line, detail: oops.Text + "; then the guest " + own}
 	}
-	_, lines, _, _ := m.console.state()
+	lines, _, _ := m.console.state()
 	v := verdict{reason: Exit, line: lines, detail: "the guest " + own + " though nobody had told it to"}
 	if lines == 0 {
 		v.hint = "it printed nothing: the kernel may lack a serial console (SERIAL_8250_CONSOLE), PVH, or be for another CPU"

@@ -27,15 +27,10 @@ func main() {
 	switch mode := mode(); mode {
 	case "exit":
 		os.Exit(7)
-	case "panic":
-		crash()
 	case "poweroff":
 		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	case "reset":
 		unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
-	case "fatal":
-		say("fatal: no disk with serial spindle-root")
-		unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	case "silent":
 		block()
 	case "talk":
@@ -88,8 +83,17 @@ func serve() {
 			fmt.Fprintln(port, strings.TrimSpace(string(b)))
 		case "read": // from a disk found by its serial
 			fmt.Fprintln(port, read(arg))
+		case "sync": // write to a disk and wait for it
+			name, _, _ := strings.Cut(read(arg), " ")
+			f, err := os.OpenFile("/dev/"+name, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.Write(make([]byte, 4096))
+			}
+			fmt.Fprintln(port, "written", err)
+			fmt.Fprintln(port, "synced", f.Sync())
 		case "kmsg": // as if the kernel had said it
-			os.WriteFile("/dev/kmsg", []byte(arg), 0)
+			// Without the line feed the kernel waits for more of the line.
+			os.WriteFile("/dev/kmsg", []byte(arg+"\n"), 0)
 			fmt.Fprintln(port, "ok")
 		case "panic":
 			crash()
