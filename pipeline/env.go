@@ -5,6 +5,7 @@ import (
 	"io"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"spindle/images"
@@ -22,16 +23,17 @@ type Env struct {
 	Log     *progress.Log
 	Now     func() time.Time
 	Rand    io.Reader // for the keys of guests
+	Home    string    // what ~/ in a plan means
 	Version string    // of spindle, for the manifest
 	Command []string  // as typed, for the manifest
 }
 
 // NewEnv is the Env of a real command: temporary files beside the store, so
 // that they share its file system, and keys from the kernel's generator.
-func NewEnv(st *store.Store, cache string, log *progress.Log, now func() time.Time, version string, command []string) Env {
+func NewEnv(st *store.Store, cache string, log *progress.Log, now func() time.Time, home, version string, command []string) Env {
 	return Env{
 		Store: st, Cache: cache, Temp: filepath.Join(cache, "tmp"), Log: log,
-		Now: now, Rand: rand.Reader, Version: version, Command: command,
+		Now: now, Rand: rand.Reader, Home: home, Version: version, Command: command,
 	}
 }
 
@@ -41,6 +43,21 @@ func (e Env) kernels(p *Plan) kernels.Env {
 
 func (e Env) images(p *Plan) images.Env {
 	return images.Env{Store: e.Store, Archive: p.Debian, Log: e.Log}
+}
+
+// place makes the paths of a kernel source absolute: they are relative to the
+// plan's file, wherever spindle is started.
+func (e Env) place(p *Plan, s kernels.Source) kernels.Source {
+	for _, path := range []*string{&s.Path, &s.Modules} {
+		switch rest, home := strings.CutPrefix(*path, "~/"); {
+		case *path == "":
+		case home && e.Home != "":
+			*path = filepath.Join(e.Home, rest)
+		case !filepath.IsAbs(*path):
+			*path = filepath.Join(filepath.Dir(p.File), *path)
+		}
+	}
+	return s
 }
 
 func sortedKeys[V any](m map[string]V) []string {

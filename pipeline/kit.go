@@ -28,7 +28,7 @@ type Kit struct {
 func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Artifact, error) {
 	made := make(map[string]kernels.Artifact, len(p.Kernels))
 	for _, name := range sortedKeys(p.Kernels) {
-		a, err := kernels.Make(ctx, env.kernels(p), p.Kernels[name])
+		a, err := kernels.Make(ctx, env.kernels(p), env.place(p, p.Kernels[name]))
 		if err != nil {
 			return nil, fmt.Errorf("kernel %s: %w", name, err)
 		}

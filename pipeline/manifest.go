@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/prometheus/procfs"
@@ -18,7 +19,7 @@ import (
 func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 	m := record.Manifest{
 		Name: p.Name, Spindle: env.Version, Command: env.Command, Started: env.Now().UTC(), Seed: p.Seed,
-		Plan:       record.Plan{Path: p.File, Text: p.Text},
+		Plan:       record.Plan{Path: absolute(p.File), Text: p.Text},
 		Compare:    "arm",
 		Conditions: p.Grid(),
 		Image: record.Image{
@@ -63,6 +64,14 @@ func driveRecord(name string, s drive.Spec) record.Drive {
 		r.Params = append(r.Params, record.Param{Name: p.Name, Text: p.Text})
 	}
 	return r
+}
+
+// absolute keeps a plan's place good for a resume from elsewhere.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // fileHash is the SHA-256 of a file; "" for one that is not there.

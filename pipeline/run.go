@@ -64,6 +64,7 @@ func Resume(ctx context.Context, env Env, dir string) error {
 		if err != nil {
 			return fmt.Errorf("resume %s: read its plan: %w", dir, err)
 		}
+		pin(p, m)
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err
@@ -74,6 +75,18 @@ func Resume(ctx context.Context, env Env, dir string) error {
 		}
 		return carry(ctx, env, kit, p, r)
 	})
+}
+
+// pin makes the plan's packages those that the run was made with: the archive
+// may have newer ones by now, and may have dropped these, but the store has
+// them.
+func pin(p *Plan, m record.Manifest) {
+	for _, k := range m.Kernels {
+		if s, ok := p.Kernels[k.Name]; ok && s.Deb != "" {
+			s.Deb = k.Source
+			p.Kernels[k.Name] = s
+		}
+	}
 }
 
 // hold keeps the host to ourselves: two runs that measure at once measure

@@ -63,7 +63,7 @@ func (a *app) env() (pipeline.Env, error) {
 	if err != nil {
 		return pipeline.Env{}, err
 	}
-	return pipeline.NewEnv(st, cache, a.log, a.now, versionString(), a.command), nil
+	return pipeline.NewEnv(st, cache, a.log, a.now, a.getenv("HOME"), versionString(), a.command), nil
 }
 
 // measure runs a plan into a new run directory and reports it.
