@@ -99,11 +99,13 @@ func (r *run) setUp(ctx context.Context) ([]knob, error) {
 			r.result.Settings = r.settings(knobs)
 			return err
 		}},
-		{"programs", func() error { return r.versions(ctx) }},
+		{"programs", r.programs},
 		{"mkfs", func() error { return r.mkfs(ctx) }},
 		{"mount", func() error { return r.mount(ctx) }},
 		{"prepare", func() error { return r.within("preparing", func() error { return r.program.prepare(ctx, r) }) }},
 		{"sync", func() error { return r.within("sync", func() error { r.sys.Sync(); return nil }) }},
+		// They do not touch the drive, which comes to rest meanwhile.
+		{"versions", func() error { return r.versions(ctx) }},
 		{"settle", func() error { return r.settle(ctx) }},
 	}
 	for _, s := range steps {
@@ -148,17 +150,32 @@ func (r *run) findDrive(ctx context.Context) error {
 	return nil
 }
 
-// versions asks the programs of the job what they are.
-func (r *run) versions(ctx context.Context) error {
+// programs looks whether the image has what the job runs, before it is needed.
+func (r *run) programs() error {
+	for _, c := range r.commands() {
+		if _, err := proc.LookPath(c.name); err != nil {
+			return missing(c)
+		}
+	}
+	return nil
+}
+
+// commands gives the programs of the job.
+func (r *run) commands() []command {
 	cs := r.program.commands()
 	if f, ok := findFilesystem(r.job.Filesystem); ok {
 		cs = append(cs, command{f.program, f.version, f.pack})
 	}
+	return cs
+}
+
+// versions asks the programs of the job what they are.
+func (r *run) versions(ctx context.Context) (err error) {
+	if r.rest, err = r.look(); err != nil {
+		return err
+	}
 	r.result.Programs = make(map[string]string)
-	for _, c := range cs {
-		if _, err := proc.LookPath(c.name); err != nil {
-			return missing(c)
-		}
+	for _, c := range r.commands() {
 		// Some print it on standard error; some exit with 1.
 		out, _ := proc.Run(ctx, proc.Cmd{Path: c.name, Args: c.version})
 		text := strings.TrimSpace(string(out.Stdout))
@@ -230,36 +247,48 @@ func (r *run) fits(free int64) error {
 	}
 }
 
+// rest is what a drive's counters said, and since when they say it.
+type rest struct {
+	stat  string
+	since time.Time
+}
+
+func (r *run) look() (rest, error) {
+	stat, err := r.drive.Read("stat")
+	return rest{stat, time.Now()}, err
+}
+
 // settle waits until the drive has done nothing for a while: what mkfs and
 // mount left behind must not be measured. It does not wait for ever, since some
 // file systems never rest; the reader is told then.
 func (r *run) settle(ctx context.Context) error {
-	last, err := r.drive.Read("stat")
-	if err != nil {
-		return err
-	}
-	const look = 20
-	quiet := 0
-	for range look * 30 {
-		select {
-		case <-time.After(r.sys.Quiet / look):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		now, err := r.drive.Read("stat")
+	const looks = 10 // in the time that it must rest
+	deadline := time.Now().Add(settleFor * r.sys.Quiet)
+	for {
+		now, err := r.look()
 		if err != nil {
 			return err
 		}
-		if quiet++; now != last {
-			last, quiet = now, 0
+		if now.stat != r.rest.stat {
+			r.rest = now
 		}
-		if quiet == look {
+		switch {
+		case now.since.Sub(r.rest.since) >= r.sys.Quiet:
+			return nil
+		case now.since.After(deadline):
+			r.warn("the drive was not at rest %s after the mount and sync: something else than the workload used it", settleFor*r.sys.Quiet)
 			return nil
 		}
+		select {
+		case <-time.After(r.sys.Quiet / looks):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
-	r.warn("the drive was not at rest %s after the mount and sync: something else than the workload used it", 30*r.sys.Quiet)
-	return nil
 }
+
+// settleFor is how many times as long as it must rest a drive is waited for.
+const settleFor = 30
 
 // timed runs the workload with the samplers beside it.
 func (r *run) timed(ctx context.Context) error {

@@ -25,6 +25,7 @@ type run struct {
 	dir     string // where the workload's files go; the mount point
 	target  string // the drive's device node if there is no file system, else ""
 	mounted bool
+	rest    rest // since the last sync before the workload
 	result  *Result
 }
 

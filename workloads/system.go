@@ -34,7 +34,7 @@ func Guest(self string) System {
 		Mount:   "/mnt/spindle",
 		Self:    []string{self},
 		FindFor: 30 * time.Second,
-		Quiet:   time.Second,
+		Quiet:   300 * time.Millisecond, // the drive answers at once until then
 		Uname:   uname,
 		Sync:    unix.Sync,
 		Kmsg:    kernelLog,
