@@ -24,12 +24,15 @@ type noiseReading struct {
 }
 
 func startNoise() *noise {
-	n := &noise{began: time.Now()}
 	fs, err := procfs.NewDefaultFS()
 	if err != nil {
-		return n
+		return &noise{began: time.Now()}
 	}
-	n.fs = fs
+	return startNoiseOf(fs)
+}
+
+func startNoiseOf(fs procfs.FS) *noise {
+	n := &noise{fs: fs, began: time.Now()}
 	if l, err := fs.LoadAvg(); err == nil {
 		n.load = l.Load1
 	}
@@ -65,7 +68,7 @@ func (n *noise) stop() record.HostNoise {
 		if whole <= 0 {
 			return 0
 		}
-		return max(0, part/whole)
+		return min(1, max(0, part/whole))
 	}
 	return record.HostNoise{
 		Load1:          n.load,

@@ -17,7 +17,8 @@ import (
 )
 
 // rig is one cell brought up: a fresh guest with a fresh drive, reached over
-// SSH. It owns everything that it started; Close ends it all.
+// SSH. It owns everything that it started; Close ends it all. The zero rig has
+// started nothing.
 type rig struct {
 	drive   *drive.Drive
 	machine *machine.Machine
@@ -26,49 +27,48 @@ type rig struct {
 	closers []func()
 }
 
-// bringUp boots the cell; console.log goes to dir. The rig is there even with
-// an error, to ask how its machine ended, and wants its Close.
+// bringUp boots the cell in a zero rig; console.log goes to dir. Also after an
+// error the rig can be asked how its machine ended, and wants its Close.
 //
 // The error is the kernel's fault if that panicked or hung on its way up, and
 // else ours.
-func bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell record.Cell, dir string) (*rig, error) {
-	r := &rig{}
+func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell record.Cell, dir string) error {
 	arm := p.Arm(cell.Arm)
 	temp, remove, err := proc.TempDir(ctx, env.Temp, "sample")
 	if err != nil {
-		return r, err
+		return err
 	}
 	r.onClose(func() { remove() })
 	disk, err := r.plug(ctx, p, block, cell, filepath.Join(temp, "drive.img"))
 	if err != nil {
-		return r, fmt.Errorf("make drive %s: %w", cell.Condition.Drive, err)
+		return fmt.Errorf("make drive %s: %w", cell.Condition.Drive, err)
 	}
 	keys, err := guest.NewKeys(env.Rand)
 	if err != nil {
-		return r, err
+		return err
 	}
 	initrd := filepath.Join(temp, "initrd")
 	if err := writeInitrd(initrd, k.Initrd[arm.Kernel], keys, "spindle", env.Now()); err != nil {
-		return r, err
+		return err
 	}
 	began := time.Now()
 	config := k.machine(p, arm)
 	config.Initrd, config.Drives, config.Dir = initrd, []machine.Disk{disk}, dir
 	if r.machine, err = machine.Start(ctx, config); err != nil {
-		return r, err
+		return err
 	}
 	r.onClose(r.machine.Close)
 	select {
 	case <-r.machine.Ready():
 	case <-r.machine.Done():
-		return r, r.machine.Ending().Err()
+		return r.machine.Ending().Err()
 	}
 	if r.guest, err = guest.Dial(ctx, r.machine.Channel(), keys, guest.Options{}); err != nil {
-		return r, r.explain(ctx, err)
+		return r.explain(ctx, err)
 	}
 	r.onClose(func() { r.guest.Close() })
 	r.boot = time.Since(began)
-	return r, nil
+	return nil
 }
 
 // machine gives what all guests of an arm have in common.
@@ -104,6 +104,7 @@ func (r *rig) plug(ctx context.Context, p *Plan, block int, cell record.Cell, ba
 	if err != nil {
 		return machine.Disk{}, err
 	}
+	r.onClose(func() { client.Close() }) // where QEMU never got it
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan struct{})
 	go func() {

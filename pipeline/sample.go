@@ -33,8 +33,9 @@ func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell rec
 	defer cancel()
 
 	began, noise := time.Now(), startNoise()
-	r, err := bringUp(ctx, env, k, p, block, cell, dir)
+	var r rig
 	defer r.Close()
+	err := r.bringUp(ctx, env, k, p, block, cell, dir)
 	s.BootSeconds = r.boot.Seconds()
 	if err == nil {
 		err = r.work(ctx, p, &s, dir)
@@ -94,10 +95,13 @@ func readResult(path string, s *record.Sample) error {
 	s.Outcome, s.Metrics, s.Settings, s.Programs = res.Outcome, res.Metrics, res.Settings, res.Programs
 	s.Mkfs, s.Mount, s.Phases, s.CPUBusy = res.Mkfs, res.Mount, res.Phases, res.CPUBusy
 	s.Warnings = append(s.Warnings, res.Warnings...)
-	if res.Outcome.Kind == record.Machinery {
+	switch res.Outcome.Kind {
+	case record.OK, record.KernelFault:
+		return nil
+	case record.Machinery:
 		return fault.New(fault.Machinery, res.Outcome.Reason, errors.New(res.Outcome.Detail))
 	}
-	return nil
+	return fmt.Errorf("read the guest's result: it has outcome %q", res.Outcome.Kind)
 }
 
 // The guest's clock is an emulated one, set going by a calibration at boot that

@@ -31,9 +31,9 @@ func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File,
 	}
 	defer remove()
 	env.Log.Status(0, 0, 0, "booting %s, %v", cell.Arm, cell.Condition)
-	r, err := bringUp(ctx, env, kit, p, 1, cell, dir)
+	var r rig
 	defer r.Close()
-	if err != nil {
+	if err := r.bringUp(ctx, env, kit, p, 1, cell, dir); err != nil {
 		return err
 	}
 	j, err := r.begin(ctx, p, cell)
