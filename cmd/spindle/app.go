@@ -8,13 +8,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
 
 	"spindle/internal/fault"
 	"spindle/internal/progress"
+	"spindle/pipeline"
 )
 
 // Exit codes, as the README promises them to scripts.
@@ -108,12 +108,12 @@ func (a *app) conclude(err error) int {
 		fmt.Fprintf(a.stderr, "spindle: %s\nspindle: hint: spindle %s -h\n", u.msg, u.verb)
 		return exitPlan
 	}
-	text := err.Error()
-	if fault.Of(err) == fault.Plan && strings.Contains(text, "\n") {
-		// Plan errors carry their own place and caret, as a compiler's do.
-		fmt.Fprintln(a.stderr, strings.TrimRight(text, "\n"))
+	var problems pipeline.Problems
+	if errors.As(err, &problems) {
+		// They carry their own place and caret, as a compiler's do.
+		fmt.Fprintln(a.stderr, err)
 	} else {
-		fmt.Fprintf(a.stderr, "spindle: %s\n", text)
+		fmt.Fprintf(a.stderr, "spindle: %v\n", err)
 	}
 	if hint := fault.Hint(err); hint != "" {
 		fmt.Fprintf(a.stderr, "spindle: hint: %s\n", hint)
@@ -217,5 +217,5 @@ func (a *app) cacheDir() (string, error) {
 	if d := a.getenv("HOME"); d != "" {
 		return filepath.Join(d, ".cache", "spindle"), nil
 	}
-	return "", fault.New(fault.Plan, "cache", errors.New("find cache directory: neither SPINDLE_CACHE, XDG_CACHE_HOME nor HOME is set"))
+	return "", fault.Planf("find cache directory: none of SPINDLE_CACHE, XDG_CACHE_HOME and HOME is set")
 }

@@ -29,6 +29,9 @@ func doctor(ctx context.Context, a *app, args []string) error {
 	if len(rest) > 0 {
 		return f.wrong("takes no arguments")
 	}
+	if *yes && !*install {
+		return f.wrong("--yes goes with --install")
+	}
 	r, err := a.look(ctx)
 	if err != nil {
 		return err
@@ -108,11 +111,15 @@ func (a *app) install(ctx context.Context, r host.Report, needs []host.Need, yes
 		fmt.Fprintf(a.stderr, "spindle: install what is missing with:\n\n  %s\n\n", strings.Join(command, " "))
 		return nil
 	}
+	if _, err := proc.LookPath(command[0]); err != nil && command[0] == "sudo" {
+		return &fault.Error{Kind: fault.Machinery, Err: errors.New("install: that takes root, and there is no sudo"),
+			Hint: "as root: " + strings.Join(command[1:], " ")}
+	}
 	// A fresh machine has no list of packages, and an old one names versions
 	// that are gone.
 	update := slices.Clone(command[:slices.Index(command, "apt-get")+1])
 	commands := [][]string{append(update, "update"), command}
-	fmt.Fprintf(a.stderr, "spindle: this host lacks %s. To install them:\n\n", count(len(needs), "program"))
+	fmt.Fprint(a.stderr, "spindle: to install what this host lacks:\n\n")
 	for _, c := range commands {
 		fmt.Fprintf(a.stderr, "  %s\n", strings.Join(c, " "))
 	}
@@ -128,7 +135,7 @@ func (a *app) install(ctx context.Context, r host.Report, needs []host.Need, yes
 	}
 	for _, c := range commands {
 		_, err := proc.Run(ctx, proc.Cmd{
-			Path: c[0], Args: c[1:], Stdin: a.stdin, Stdout: os.Stderr, Stderr: os.Stderr, Terminal: true,
+			Path: c[0], Args: c[1:], Stdin: a.stdin, Stdout: a.stderr, Stderr: a.stderr, Terminal: true,
 			Setenv: []string{"DEBIAN_FRONTEND=noninteractive"},
 		})
 		if err != nil {
@@ -138,22 +145,15 @@ func (a *app) install(ctx context.Context, r host.Report, needs []host.Need, yes
 	return nil
 }
 
-func count(n int, noun string) string {
-	if n == 1 {
-		return "one " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // ask puts a question to the person at the terminal.
 func (a *app) ask(question string) (bool, error) {
 	if !isTerminal(a.stdin) {
-		return false, usageError{"doctor", "cannot ask without a terminal: say --yes to install without asking"}
+		return false, &fault.Error{Kind: fault.Plan, Err: errors.New("ask before installing: standard input is no terminal"), Hint: "--yes installs without asking"}
 	}
 	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil {
-		return false, fmt.Errorf("read answer: %w", err)
+		return false, fmt.Errorf("ask before installing: %w", err)
 	}
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "y" || answer == "yes", nil

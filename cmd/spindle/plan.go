@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"spindle/internal/fault"
@@ -12,9 +13,6 @@ import (
 // plan is the verbs that look at a plan and boot nothing.
 func plan(ctx context.Context, a *app, args []string) error {
 	f := a.flags("plan")
-	if len(args) == 0 {
-		return f.wrong("wants check, layout or show")
-	}
 	asJSON := f.Bool("json", false, "layout: for programs")
 	offline := f.Bool("offline", false, "check: do not fetch packages to look at the kernels' configurations")
 	rest, err := f.parse(args)
@@ -25,40 +23,42 @@ func plan(ctx context.Context, a *app, args []string) error {
 		return f.wrong("wants check, layout or show")
 	}
 	word, rest := rest[0], rest[1:]
-	if word == "show" && len(rest) == 0 {
-		fmt.Fprintln(a.stdout, strings.Join(pipeline.EmbeddedNames(), "\n"))
-		return nil
-	}
-	if len(rest) != 1 {
+	switch {
+	case !slices.Contains([]string{"check", "layout", "show"}, word):
+		return f.wrong("wants check, layout or show, not %s", word)
+	case word == "show" && len(rest) == 0:
+		_, err := fmt.Fprintln(a.stdout, strings.Join(pipeline.EmbeddedNames(), "\n"))
+		return err
+	case len(rest) != 1:
 		return f.wrong("%s wants one plan", word)
-	}
-	switch word {
-	case "show":
+	case word == "show":
 		return a.showPlan(rest[0])
-	case "check":
+	case word == "check":
 		return a.checkPlan(ctx, rest[0], *offline)
-	case "layout":
-		p, err := a.loadPlan(rest[0])
-		if err != nil {
-			return err
-		}
-		o := pipeline.AssumedOverhead(p.Machine.Accel)
-		if *asJSON {
-			return pipeline.WriteLayoutJSON(a.stdout, p, o)
-		}
-		return pipeline.WriteLayout(a.stdout, p, o)
 	}
-	return f.wrong("%s: wants check, layout or show", word)
+	return a.layoutPlan(rest[0], *asJSON)
 }
 
 // showPlan prints an embedded plan: the way to start one of one's own.
 func (a *app) showPlan(name string) error {
 	text, ok := pipeline.Embedded(name)
 	if !ok {
-		return fault.Planf("show plan %s: no plan of that name is built in; there are %s", name, strings.Join(pipeline.EmbeddedNames(), ", "))
+		return fault.Planf("show plan %s: no such plan; built in: %s", name, strings.Join(pipeline.EmbeddedNames(), ", "))
 	}
 	_, err := a.stdout.Write(text)
 	return err
+}
+
+func (a *app) layoutPlan(path string, asJSON bool) error {
+	p, err := a.loadPlan(path)
+	if err != nil {
+		return err
+	}
+	o := pipeline.AssumedOverhead(p.Machine.Accel)
+	if asJSON {
+		return pipeline.WriteLayoutJSON(a.stdout, p, o)
+	}
+	return pipeline.WriteLayout(a.stdout, p, o)
 }
 
 // checkPlan looks at the plan alone first: what is wrong there is told

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"spindle/internal/fault"
 	"spindle/internal/store"
@@ -48,7 +49,8 @@ func (a *app) loadPlan(path string) (*pipeline.Plan, error) {
 		}
 	}
 	if err != nil {
-		return nil, fault.New(fault.Plan, "plan", fmt.Errorf("read plan: %w", err))
+		return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("read plan: %w", err),
+			Hint: "besides files, these plans are built in: " + strings.Join(pipeline.EmbeddedNames(), ", ")}
 	}
 	return pipeline.Load(path, text)
 }
@@ -102,6 +104,7 @@ func (a *app) finish(dir string, gate bool, err error) error {
 	a.log.Clear()
 	fmt.Fprintln(a.stdout, filepath.Join(dir, "report.md"))
 	if err != nil {
+		a.log.Printf("to go on: spindle run --resume %s", dir)
 		return err
 	}
 	if gate && sum.Failed() {
