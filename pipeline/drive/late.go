@@ -7,14 +7,19 @@ import (
 	"spindle/internal/fault"
 )
 
-// What a drive may be late. Shares are of the mean service. The floors are
-// there because a cache answers in 0.1 ms, of which no host can keep 5 %; on
-// the scale of a seek they do not matter.
+// What a drive may be late; the report says how late it was. Shares are of the
+// mean service. The arms of a block suffer from the same host, so lateness
+// blurs a comparison more than it shifts it, and bounds that a laptop with a
+// mail program cannot keep would only make people raise them.
+//
+// The floors are there because a cache answers in 0.1 ms, of which no host can
+// keep a tenth. That of the percentile is half a revolution at 7200 rpm: by so
+// much chance moves each request anyway.
 const (
-	lateP99Floor  = time.Millisecond
-	lateP99Share  = 0.10
-	lateMeanFloor = 100 * time.Microsecond
-	lateMeanShare = 0.05
+	lateP99Floor  = 4 * time.Millisecond
+	lateP99Share  = 0.25
+	lateMeanFloor = 200 * time.Microsecond
+	lateMeanShare = 0.10
 	// One stall of the host's, which a workload's maximum would show as the
 	// drive's.
 	lateMax = 100 * time.Millisecond
