@@ -70,7 +70,8 @@ func TestCommand(t *testing.T) {
 
 	var given files
 	args, cmdline := command(devices, m.cfg.Append, &given)
-	if cmdline != "panic=-1 console=ttyS0 sysrq_always_enabled quiet" {
+	// What two disks ask for stands there once.
+	if cmdline != "panic=-1 console=ttyS0 sysrq_always_enabled libata.force=max_sec_lba48 quiet" {
 		t.Errorf("kernel command line %q", cmdline)
 	}
 	// Each drive on the AHCI port of its own, with the descriptor it was given.
