@@ -11,6 +11,7 @@ import (
 	"spindle/images"
 	"spindle/kernels"
 	"spindle/pipeline/guest"
+	"spindle/reports/record"
 	"spindle/workloads"
 )
 
@@ -22,9 +23,10 @@ const (
 )
 
 // initramfs makes what a kernel's guests share: spindle-guest as init and the
-// modules that any plan can need of this kernel.
+// modules that the plan's conditions need of this kernel. More would be copied
+// and unpacked at every boot for nothing.
 func initramfs(ctx context.Context, env Env, p *Plan, k kernels.Artifact, agent string) (string, error) {
-	order, err := k.Order(kernels.GuestModules()...)
+	order, err := k.Order(p.modules()...)
 	if err != nil {
 		return "", err
 	}
@@ -35,6 +37,20 @@ func initramfs(ctx context.Context, env Env, p *Plan, k kernels.Artifact, agent 
 	}
 	path, _, err := images.Initramfs(ctx, env.images(p), images.InitramfsSpec{Guest: agent, Modules: m})
 	return path, err
+}
+
+// modules gives the names of the modules that guests of the plan load.
+func (p *Plan) modules() []string {
+	names := kernels.BootModules()
+	for _, c := range p.Grid() {
+		names = append(names, kernels.ModulesFor(p.need(c))...)
+	}
+	return names
+}
+
+// need is what a condition asks of a kernel.
+func (p *Plan) need(c record.Condition) kernels.Need {
+	return kernels.Need{Filesystem: c.Filesystem, Scheduler: c.Scheduler, Bus: string(p.Drives[c.Drive].Bus)}
 }
 
 // writeInitrd writes one guest's initrd: the kernel's initramfs, and behind

@@ -57,7 +57,7 @@ func jobOf(p *Plan, cell record.Cell) (workloads.Job, error) {
 	}
 	j := workloads.Job{
 		Drive:        driveSerial,
-		Modules:      kernels.ModulesFor(kernels.Need{Filesystem: c.Filesystem, Scheduler: c.Scheduler, Bus: string(d.Bus)}),
+		Modules:      kernels.ModulesFor(p.need(c)),
 		Filesystem:   c.Filesystem,
 		MkfsOptions:  p.MkfsOptions(c.Filesystem),
 		MountOptions: p.MountOptions(c.Filesystem, arm),
