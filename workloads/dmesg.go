@@ -44,6 +44,23 @@ func alarmsIn(log string) (lines []string, first int) {
 	return lines, first
 }
 
+// kernelSaid gives the kernel's last message about the file system or the drive,
+// or "".
+func (r *run) kernelSaid() string {
+	log, err := r.sys.Kmsg()
+	if err != nil {
+		return ""
+	}
+	lines := strings.Split(log, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		said := lines[i][len(prefix.FindString(lines[i])):]
+		if strings.Contains(strings.ToLower(said), r.job.Filesystem) || strings.Contains(said, r.drive.Name) {
+			return strings.ToValidUTF8(said, "?")
+		}
+	}
+	return ""
+}
+
 // keepLog writes the kernel's log beside the other raw files and adds its
 // alarms to the warnings.
 func (r *run) keepLog() error {

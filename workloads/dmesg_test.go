@@ -59,3 +59,13 @@ func FuzzAlarms(f *testing.F) {
 	f.Add(kernelLogText)
 	f.Fuzz(func(t *testing.T, log string) { alarmsIn(log) })
 }
+
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"one": "one", "a:\n\tb\n\tc\n": "a: b | c", "\n\n a \n": "a", "": "",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

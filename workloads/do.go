@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -209,6 +210,13 @@ func (r *run) mount(ctx context.Context) error {
 	args := mountArgs(r.job.Filesystem, r.drive.Node, r.dir, r.job.MountOptions)
 	line, err := r.setup(ctx, "mount", command{name: "mount", pack: "mount"}, args)
 	r.result.Mount = line
+	var f *fault.Error
+	if errors.As(err, &f) && f.Reason == "mount" {
+		// mount(8) knows a number only.
+		if said := r.kernelSaid(); said != "" {
+			f.Err = fmt.Errorf("%w; the kernel said: %s", f.Err, said)
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func value(t *testing.T, r Result, name string) float64 {
 	return 0
 }
 
-const allPhases = "modules drive settings programs mkfs mount prepare sync settle wait workload collect"
+const allPhases = "modules drive settings programs mkfs mount prepare sync versions settle wait workload collect"
 
 func TestDoDD(t *testing.T) {
 	proctest.Need(t, "dd")
@@ -246,7 +246,7 @@ func TestDoFails(t *testing.T) {
 				ext4(t, s, j)
 				script(t, "mount", `echo "mount: wrong fs type" >&2; exit 32`)
 			},
-			record.Outcome{Kind: record.KernelFault, Reason: "mount", Detail: "exit status 32: mount: wrong fs type", Log: "setup.txt"}, 0,
+			record.Outcome{Kind: record.KernelFault, Reason: "mount", Detail: "exit status 32: mount: wrong fs type; the kernel said: EXT4-fs: Unknown parameter 'wonder'", Log: "setup.txt"}, 0,
 		},
 		{
 			"mkfs hangs", func(t *testing.T, s System, j *Job) {
@@ -293,7 +293,9 @@ func TestDoFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			proctest.Need(t, "dd", "fio", "sleep")
 			s := fakeSystem(t)
-			s.Kmsg = func() (string, error) { return "<6>[ 1.0] boot\n<6>[ 2.0] sysrq: Show Blocked State\n", nil }
+			s.Kmsg = func() (string, error) {
+				return "<6>[    1.0] EXT4-fs: Unknown parameter 'wonder'\n<6>[    2.0] sysrq: Show Blocked State\n", nil
+			}
 			job := ddJob(s)
 			tt.prep(t, s, &job)
 			res, rec := do(t, s, job)

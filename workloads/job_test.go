@@ -54,3 +54,23 @@ func TestDecodeJob(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDecodeJob(f *testing.F) {
+	f.Add(`{"drive": "spindle-d0", "filesystem": "xfs", "workload": {"dd": {"size": "1MiB"}}, "limit": "90s", "dir": "/out"}`)
+	f.Add(`{"drive": "d", "filesystem": "none", "workload": {"fio": {"options": {"rw": "randread", "bs": "4k"}, "primary": "read p99"}}, "queue": {"iosched/slice_idle": "0"}, "dir": "/out"}`)
+	f.Add(`{"drive": "d", "filesystem": "ext3", "workload": {"fsync_tester": {"pause": "0s"}}, "dir": "/out"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		j, err := DecodeJob([]byte(text))
+		if err != nil {
+			return
+		}
+		// What was accepted can be carried out, as far as that can be told here.
+		j.Workload.Title()
+		if len(j.Workload.Metrics()) == 0 || j.Workload.Slug() == "" {
+			t.Errorf("%s: no metrics or no name", text)
+		}
+		if f, ok := findFilesystem(j.Filesystem); ok {
+			f.mkfs("/dev/sda", j.MkfsOptions)
+		}
+	})
+}

@@ -59,14 +59,21 @@ func outcome(err error) record.Outcome {
 	return o
 }
 
+// oneLine puts a message of many lines on one.
 func oneLine(s string) string {
-	var parts []string
+	var b strings.Builder
 	for line := range strings.Lines(s) {
-		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, line)
+		line = strings.TrimSpace(line)
+		switch {
+		case line == "" || b.Len() == 0:
+		case strings.HasSuffix(b.String(), ":"):
+			b.WriteString(" ")
+		default:
+			b.WriteString(" | ")
 		}
+		b.WriteString(line)
 	}
-	return strings.Join(parts, " | ")
+	return b.String()
 }
 
 // tailOf gives the end of a text, at most n bytes, for messages.

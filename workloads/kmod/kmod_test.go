@@ -174,3 +174,18 @@ func TestParams(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(list))
+	f.Add([]byte(`{"order": [{"name": "a", "file": "a.ko", "deps": ["b"]}, {"name": "b", "file": "b.ko", "deps": ["a"]}]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := Decode(data)
+		if err != nil {
+			return
+		}
+		for _, m := range l.Order {
+			l.Closure(m.Name) // ends, also where modules need each other
+			l.Alias("crypto-" + m.Name)
+		}
+	})
+}
