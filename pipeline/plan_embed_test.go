@@ -74,7 +74,7 @@ func TestDemo(t *testing.T) {
 
 	// What it says an arm, a kernel and a workload may have.
 	other := strings.NewReplacer(
-		"{deb: linux-image-6.1-amd64}", "{path: arch/x86/boot/bzImage, modules: DIR}",
+		"{deb: linux-image-6.1-cloud-amd64}", "{path: arch/x86/boot/bzImage, modules: DIR}",
 		"linux-6.1: {kernel: old}", "linux-6.1: {kernel: old, sysctl: {vm.dirty_ratio: 10}, queue: {wbt_lat_usec: 0}, cmdline: TEXT, mount: OPTIONS}",
 		"  - dd:", "  - name: own\n    dd:",
 		"  filesystem:", "  drive: [sata]\n  filesystem:",
