@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -343,24 +345,48 @@ func TestDoWarnings(t *testing.T) {
 
 // A drive that something else uses is waited for, but not for ever.
 func TestSettle(t *testing.T) {
-	r := testRun(t, Job{})
-	stop := make(chan bool)
-	go func() {
-		defer close(stop)
-		for i := range 60 {
-			os.WriteFile(r.drive.Path("stat"), []byte{byte('a' + i%26)}, 0o644)
-			time.Sleep(time.Millisecond)
+	for _, tt := range []struct {
+		busy, want time.Duration
+		warnings   int
+	}{
+		{0, 20 * time.Millisecond, 0},
+		{60 * time.Millisecond, 80 * time.Millisecond, 0},
+		{time.Hour, 600 * time.Millisecond, 1},
+	} {
+		r := testRun(t, Job{})
+		synctest.Test(t, func(t *testing.T) {
+			ctx, stop := context.WithCancel(t.Context())
+			go func() {
+				for i := range tt.busy / time.Millisecond {
+					// At once: the drive must not be seen without counters.
+					put(t, r.drive.Path("new"), fmt.Sprint(i))
+					if err := os.Rename(r.drive.Path("new"), r.drive.Path("stat")); err != nil {
+						t.Error(err)
+					}
+					select {
+					case <-time.After(time.Millisecond):
+					case <-ctx.Done():
+						return
+					}
+				}
+			}()
+			start := time.Now()
+			var err error
+			if r.rest, err = r.look(); err != nil {
+				t.Error(err)
+			}
+			if err := r.settle(ctx); err != nil {
+				t.Error(err)
+			}
+			// It looks ten times in the 20 ms that the drive must rest.
+			if d := time.Since(start); d < tt.want || d > tt.want+4*time.Millisecond {
+				t.Errorf("busy for %s: waited %s, want %s", tt.busy, d, tt.want)
+			}
+			stop()
+			synctest.Wait()
+		})
+		if len(r.result.Warnings) != tt.warnings {
+			t.Errorf("busy for %s: warnings %q", tt.busy, r.result.Warnings)
 		}
-	}()
-	if err := r.settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-stop:
-	default:
-		t.Error("the drive was busy and was not waited for")
-	}
-	if len(r.result.Warnings) != 0 {
-		t.Errorf("warnings %q", r.result.Warnings)
 	}
 }

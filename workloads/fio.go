@@ -66,7 +66,7 @@ func (f *Fio) sections() ([]fioSection, error) { return parseFioJob(f.text()) }
 func (f *Fio) validate() error {
 	switch {
 	case f.Job == "" && len(f.Options) == 0:
-		return errors.New("fio: no job: write its text under job: |, or its options under options:")
+		return errors.New("fio: no job: write its text under job or its options under options")
 	case f.Job != "" && len(f.Options) > 0:
 		return errors.New("fio: job and options exclude each other")
 	case !slices.Contains([]string{"", "files", "device"}, f.On):

@@ -72,7 +72,7 @@ func (s Spec) program() program {
 // Validate tells what is wrong with the workload, in the words of a plan.
 func (s Spec) Validate() error {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
-		return fmt.Errorf("name %q: use lower-case letters, digits, - and .", s.Name)
+		return fmt.Errorf("name %q: use lower-case letters, digits, dots and dashes", s.Name)
 	}
 	switch ps := s.programs(); len(ps) {
 	case 0:

@@ -108,7 +108,7 @@ func TestSpecInvalid(t *testing.T) {
 	for _, tt := range []struct{ yaml, want string }{
 		{"{}", "names no program: write one of dd, fsync-tester, fio"},
 		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio; make it two entries of the list"},
-		{"{name: Big One, dd: {size: 1MiB}}", `name "Big One": use lower-case letters, digits, - and .`},
+		{"{name: Big One, dd: {size: 1MiB}}", `name "Big One": use lower-case letters, digits, dots and dashes`},
 		{"dd: {}", "dd: size is missing: write how much it writes, such as size: 96MiB"},
 		{"dd: {size: 1500kB}", "dd: size 1500kB is no multiple of bs 1MiB: dd writes whole blocks"},
 		{"dd: {size: 4GiB, bs: 2GiB}", "dd: bs 2GiB is more than dd can keep in memory: write at most 1GiB"},
@@ -120,7 +120,7 @@ func TestSpecInvalid(t *testing.T) {
 		{"fsync-tester: {file: 10kB}", "fsync-tester: file 10kB: write a multiple of 4KiB, at least 8KiB"},
 		{"fsync-tester: {write: 2GiB}", "fsync-tester: write 2GiB: write at least 1B and at most 1GiB"},
 		{"fsync-tester: {iterations: -1}", "fsync-tester: iterations -1: at least 1"},
-		{"fio: {}", "fio: no job: write its text under job: |, or its options under options:"},
+		{"fio: {}", "fio: no job: write its text under job or its options under options"},
 		{"fio: {job: '[a]', options: {rw: read}}", "fio: job and options exclude each other"},
 		{"fio: {options: {rw: read}, on: tape}", `fio: on "tape": there are files and device`},
 		{"fio: {options: {rw: read}, primary: write p99}", `fio: primary "write p99": the job reports read bandwidth, read iops, read mean, read p50, read p99, read p99.9, read max`},

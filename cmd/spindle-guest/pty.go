@@ -114,13 +114,13 @@ func (s *session) startOnPty(cmd *exec.Cmd) error {
 		io.Copy(s.ch, s.pty) // ends with EIO when the last program closed it
 		close(drained)
 	}()
-	go func() {
+	s.follow = func() {
 		cmd.Wait()
 		select {
 		case <-drained:
 		case <-time.After(outputDelay):
 		}
 		s.ended(cmd)
-	}()
+	}
 	return nil
 }

@@ -27,6 +27,11 @@ type session struct {
 	pty   *pty // nil: pipes
 	begun bool // a program or subsystem was started
 
+	// follow waits for what was started, and tells the host how it ended. It
+	// is called once the host knows that it started: a program may be over
+	// before the answer to the request is out.
+	follow func()
+
 	mu    sync.Mutex
 	group int // process group of the program while it runs
 }
@@ -42,6 +47,10 @@ func (s *session) serve(requests <-chan *ssh.Request) {
 		err := s.handle(r)
 		if r.WantReply {
 			r.Reply(err == nil, nil)
+		}
+		if s.follow != nil {
+			go s.follow()
+			s.follow = nil
 		}
 		if err != nil && (r.Type == "exec" || r.Type == "shell" || r.Type == "subsystem") {
 			// The reason is worth more than "request failed".
@@ -155,10 +164,10 @@ func (s *session) start(name string, args ...string) error {
 		io.Copy(stdin, s.ch)
 		stdin.Close()
 	}()
-	go func() {
+	s.follow = func() {
 		cmd.Wait()
 		s.ended(cmd)
-	}()
+	}
 	return nil
 }
 
@@ -198,7 +207,7 @@ func (s *session) sftp() error {
 	if err != nil {
 		return err
 	}
-	go func() {
+	s.follow = func() {
 		err := server.Serve()
 		server.Close()
 		code := uint32(0)
@@ -207,6 +216,6 @@ func (s *session) sftp() error {
 		}
 		s.ch.SendRequest("exit-status", false, ssh.Marshal(struct{ Status uint32 }{code}))
 		s.ch.Close()
-	}()
+	}
 	return nil
 }

@@ -10,7 +10,8 @@
 //
 // Where it differs: a failed fsync or a random writer that died ends the run with
 // an error, as both mean that nothing was measured; the number of fsyncs in the
-// last line is right also when all iterations were made; sizes, pause and limits
+// last line is right also when all iterations were made; the clock starts when the
+// random writer is at work and not while its process starts; sizes, pause and limits
 // are options; and the measured times go into a report with all their digits,
 // where the published lines have four.
 //

@@ -140,7 +140,8 @@ func fsyncs(o Options, f *os.File, stdout io.Writer) (Report, error) {
 // randomWriter is the second process, seen from the first.
 type randomWriter struct {
 	p      *proc.Process
-	counts chan tally
+	up     chan struct{} // closed when it is about to write
+	counts chan tally    // gets the last one
 }
 
 // tally is one line that the random writer tells.
@@ -165,8 +166,14 @@ func startWriter(ctx context.Context, o Options, self []string, stdout *os.File)
 		r.Close()
 		return nil, err
 	}
-	rw := &randomWriter{p: p, counts: make(chan tally, 1)}
+	rw := &randomWriter{p: p, up: make(chan struct{}), counts: make(chan tally, 1)}
 	go rw.listen(r)
+	// A fork is there at once, a new program is not. The load is to be there
+	// when the clock starts.
+	select {
+	case <-rw.up:
+	case <-p.Done():
+	}
 	return rw, nil
 }
 
@@ -174,10 +181,16 @@ func startWriter(ctx context.Context, o Options, self []string, stdout *os.File)
 func (w *randomWriter) listen(r *os.File) {
 	defer r.Close()
 	var last tally
+	up := false
 	for sc := bufio.NewScanner(r); sc.Scan(); {
 		var t tally
-		if n, _ := fmt.Sscanf(sc.Text(), "%d %d", &t.writes, &t.nanos); n == 2 {
-			last = t
+		if n, _ := fmt.Sscanf(sc.Text(), "%d %d", &t.writes, &t.nanos); n != 2 {
+			continue
+		}
+		last = t
+		if !up {
+			up = true
+			close(w.up)
 		}
 	}
 	w.counts <- last
@@ -191,8 +204,7 @@ func (w *randomWriter) stop() (writes int64, seconds float64, err error) {
 		err = fmt.Errorf("the random writer ended before the run did: %w", cmp.Or(w.p.Wait(), errors.New("without an error")))
 	default:
 		w.p.Signal(syscall.SIGTERM)
-		var died *proc.Error
-		if e := w.p.Wait(); e != nil && !(errors.As(e, &died) && died.Signal == syscall.SIGTERM) {
+		if e := w.p.Wait(); e != nil {
 			err = fmt.Errorf("end random writer: %w", e)
 		}
 	}

@@ -24,8 +24,8 @@ func offsets(size int64) func() int64 {
 }
 
 // writer is the random writer's process: it writes without end, until SIGTERM.
-// Its count goes to counts, "writes nanoseconds" a line, each second and at the
-// end, so that it is known even if the last moment is lost.
+// Its count goes to counts, "writes nanoseconds" a line, at the start, each second
+// and at the end, so that it is known even if the last moment is lost.
 //
 // The telling is done by another thread than the writing: the kernel may hold
 // the writer for minutes in balance_dirty_pages, where it takes no signal but a
@@ -52,6 +52,7 @@ func writer(o Options, stdout, counts *os.File) error {
 		}
 	}()
 	fmt.Fprintln(stdout, "starting random io!")
+	tell(counts, 0, 0)
 	return writeForever(f, o.File, &n)
 }
 
