@@ -44,14 +44,14 @@ func alarmsIn(log string) (lines []string, first int) {
 	return lines, first
 }
 
-// kernelSaid gives the kernel's last message about the file system or the drive,
-// or "".
-func (r *run) kernelSaid() string {
+// kernelSaid gives the kernel's last message about the file system or the drive
+// that was not in its log before, or "".
+func (r *run) kernelSaid(before string) string {
 	log, err := r.sys.Kmsg()
 	if err != nil {
 		return ""
 	}
-	lines := strings.Split(log, "\n")
+	lines := strings.Split(strings.TrimPrefix(log, before), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		said := lines[i][len(prefix.FindString(lines[i])):]
 		if strings.Contains(strings.ToLower(said), r.job.Filesystem) || strings.Contains(said, r.drive.Name) {

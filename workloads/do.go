@@ -208,12 +208,13 @@ func (r *run) mount(ctx context.Context) error {
 		return err
 	}
 	args := mountArgs(r.job.Filesystem, r.drive.Node, r.dir, r.job.MountOptions)
+	log, _ := r.sys.Kmsg()
 	line, err := r.setup(ctx, "mount", command{name: "mount", pack: "mount"}, args)
 	r.result.Mount = line
 	var f *fault.Error
 	if errors.As(err, &f) && f.Reason == "mount" {
 		// mount(8) knows a number only.
-		if said := r.kernelSaid(); said != "" {
+		if said := r.kernelSaid(log); said != "" {
 			f.Err = fmt.Errorf("%w; the kernel said: %s", f.Err, said)
 		}
 	}

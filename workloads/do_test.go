@@ -246,7 +246,8 @@ func TestDoFails(t *testing.T) {
 		{
 			"mount", func(t *testing.T, s System, j *Job) {
 				ext4(t, s, j)
-				script(t, "mount", `echo "mount: wrong fs type" >&2; exit 32`)
+				script(t, "mount", `echo "<3>[    3.0] EXT4-fs: Unknown parameter 'wonder'" >>`+s.path("kmsg")+`
+					echo "mount: wrong fs type" >&2; exit 32`)
 			},
 			record.Outcome{Kind: record.KernelFault, Reason: "mount", Detail: "exit status 32: mount: wrong fs type; the kernel said: EXT4-fs: Unknown parameter 'wonder'", Log: "setup.txt"}, 0,
 		},
