@@ -296,8 +296,10 @@ func TestDoFails(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			proctest.Need(t, "dd", "fio", "sleep")
 			s := fakeSystem(t)
+			put(t, s.path("kmsg"), "<6>[    1.0] EXT4-fs: of an earlier mount\n<6>[    2.0] sysrq: Show Blocked State\n")
 			s.Kmsg = func() (string, error) {
-				return "<6>[    1.0] EXT4-fs: Unknown parameter 'wonder'\n<6>[    2.0] sysrq: Show Blocked State\n", nil
+				text, err := os.ReadFile(s.path("kmsg"))
+				return string(text), err
 			}
 			job := ddJob(s)
 			tt.prep(t, s, &job)
