@@ -32,7 +32,10 @@ func TestMain(m *testing.M) {
 // and the conditions [apt] (doctor can install here), [keyring] (this host has
 // the keys of Debian's archive) and [root]. The cache directory is $WORK/cache,
 // which is not there at first, and the tool is $SPINDLE, whatever the PATH.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { testscript.Run(t, script(t, "testdata")) }
+
+func script(t *testing.T, dir string) testscript.Params {
+	t.Helper()
 	tool, err := proc.LookPath("spindle")
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +44,8 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
@@ -55,7 +58,7 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "fake": fake, "bzimage": bzimage, "record": recordRun,
 		},
-	})
+	}
 }
 
 func condition(name string) (bool, error) {
