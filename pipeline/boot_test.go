@@ -45,7 +45,7 @@ var prepared struct {
 	err error
 }
 
-func booting(t *testing.T) (Env, *Kit, *Plan) {
+func booting(t testing.TB) (Env, *Kit, *Plan) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("boots guests: not with -short")
@@ -66,14 +66,14 @@ func booting(t *testing.T) (Env, *Kit, *Plan) {
 	env := NewEnv(st, cache, nil, time.Now, "", "test", []string{"test"})
 	env.Temp = t.TempDir()
 	p := mustLoad(t, bootPlan)
-	prepared.Do(func() { prepared.kit, prepared.err = Prepare(t.Context(), env, p) })
+	prepared.Do(func() { prepared.kit, prepared.err = Prepare(context.Background(), env, p) })
 	if prepared.err != nil {
 		t.Fatal(prepared.err)
 	}
 	return env, prepared.kit, p
 }
 
-func mustLoad(t *testing.T, text string) *Plan {
+func mustLoad(t testing.TB, text string) *Plan {
 	t.Helper()
 	p, err := Load("boot.yaml", []byte(text))
 	if err != nil {
