@@ -27,8 +27,9 @@ func write(t *testing.T, root, name, text string) {
 	}
 }
 
-// everywhere is what a system has that can run a shell.
-var everywhere = []string{"sh", "env", "true", "dd", "unshare"}
+// everywhere is what a system has that can run a shell, and spindle itself,
+// which its tests run.
+var everywhere = []string{"sh", "env", "true", "dd", "unshare", "spindle"}
 
 // The table is whole: what the source asks proc or proctest for by a literal
 // name is in it, so that `spindle doctor --install` gets all of it. Programs
