@@ -262,13 +262,13 @@ func TestLate(t *testing.T) {
 	}{
 		{"good", func(*Stats) {}, ""},
 		{"mean", func(s *Stats) { s.Lateness.Mean = 1100e3 }, "late in the mean, bound 1ms"},
-		{"p99", func(s *Stats) { s.Lateness.P99 = 4100e3 }, "1 in 100 answers left 4.1ms late"},
-		{"p99 of a slow drive", func(s *Stats) { s.Lateness.P99, s.MeanService = 4100e3, 20*time.Millisecond }, ""},
+		{"p99", func(s *Stats) { s.Lateness.P99 = 5100e3 }, "1 in 100 answers left 5.1ms late"},
+		{"p99 of a slow drive", func(s *Stats) { s.Lateness.P99, s.MeanService = 5100e3, 21*time.Millisecond }, ""},
 		{"cached answers", func(s *Stats) { s.MeanService = 200 * time.Microsecond }, ""},
 		{"cached answers, too late", func(s *Stats) { s.MeanService, s.Lateness.Mean = 200*time.Microsecond, 210e3 }, "bound 200µs"},
 		{"early", func(s *Stats) { s.Lateness.OutOfRange = 1 }, "1 of 1000 answers left early"},
 		{"one stall", func(s *Stats) { s.Lateness.Max = 120e6 }, "an answer left 120ms late"},
-		{"too few to say", func(s *Stats) { s.Lateness.Count, s.Lateness.P99 = 50, 5e6 }, ""},
+		{"too few to say", func(s *Stats) { s.Lateness.Count, s.Lateness.P99 = 50, 6e6 }, ""},
 	} {
 		s := good
 		tt.spoil(&s)
