@@ -17,7 +17,7 @@ type pace struct {
 	total    int
 	done     int
 	left     time.Duration // estimated, of the samples not done
-	took     time.Duration // by samples done in this session
+	took     time.Duration // by the samples that this process made
 	expected time.Duration // for the same samples
 }
 
@@ -49,7 +49,7 @@ func (t *pace) next(log *progress.Log, block int, c record.Cell) {
 	log.Status(t.done, t.total, t.remaining(), "block %d: %v, %s", block, c.Condition, c.Arm)
 }
 
-// had counts a sample that an earlier session made.
+// had counts a sample that an earlier process made.
 func (t *pace) had(c record.Cell) {
 	t.done++
 	t.left -= t.plan.EstimateCell(c, t.overhead)
