@@ -8,8 +8,7 @@ import (
 	"spindle/reports/stat"
 )
 
-// broken lists every sample whose kernel broke, and the attempts that our own
-// machinery failed.
+// broken lists every sample whose kernel broke.
 func (p *page) broken() {
 	var items []string
 	for _, s := range p.samples {
@@ -28,17 +27,6 @@ func (p *page) broken() {
 		p.heading(2, "What broke")
 		p.list(items)
 	}
-	if len(p.attempts) == 0 {
-		return
-	}
-	p.heading(2, "Attempts that do not count")
-	p.say("These failed in our own machinery and say nothing of the kernel.")
-	items = nil
-	for _, a := range p.attempts {
-		items = append(items, fmt.Sprintf("%s, %s, block"+text.NBSP+"%d, attempt"+text.NBSP+"%d: %s",
-			text.Clean(a.Arm), text.Clean(a.Condition.String()), a.Block, a.Attempt, text.Clean(text.Cut(a.Reason, 300))))
-	}
-	p.list(items)
 }
 
 // reading explains the tables.

@@ -33,14 +33,12 @@ func (p *page) allDoubts(k *comparison) []string {
 	var out []string
 	switch {
 	case k.verdict.Kind == stat.Broken:
-		// The others are in What broke.
-		first := k.broke[0]
-		for _, s := range slices.Backward(k.broke) {
-			if s.Arm == k.arm {
-				first = s
+		// One of each arm; the others are in What broke.
+		for _, arm := range []string{k.arm, p.baseline()} {
+			if i := slices.IndexFunc(k.broke, func(s record.Sample) bool { return s.Arm == arm }); i >= 0 {
+				out = append(out, evidence(k.broke[i]))
 			}
 		}
-		out = append(out, evidence(first))
 	case k.verdict.Why == stat.FewPairs: // the row says so
 	default:
 		switch k.verdict.Why {
@@ -64,7 +62,7 @@ func (p *page) sampleDoubts(k *comparison) []string {
 	}
 	for _, arm := range []string{p.baseline(), k.arm} {
 		for _, s := range p.cells[record.Cell{Arm: arm, Condition: k.condition}] {
-			if isCPUBound(s) {
+			if isCPUBound(s) && (k.verdict.Kind != stat.Broken || k.verdict.N > 0) {
 				add(p.cpuNote())
 			}
 			if s.Drive.ModelErrorRel > modelError {
@@ -84,7 +82,11 @@ func (p *page) sampleDoubts(k *comparison) []string {
 	return out
 }
 
-func isCPUBound(s record.Sample) bool { return s.CPUBusy >= cpuBound }
+// isCPUBound says whether a workload that ran to its end was held up by the
+// guest's CPUs.
+func isCPUBound(s record.Sample) bool {
+	return s.Outcome.Kind == record.OK && s.CPUBusy >= cpuBound
+}
 
 // cpuNote says once for the run how busy the CPUs were.
 func (p *page) cpuNote() string {

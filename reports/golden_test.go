@@ -20,6 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden reports in testdata"
 var runs = map[string]func(*testing.T) *record.Run{
 	"kara": karaRun, "broken": brokenRun, "partial": partialRun, "aa": aaRun, "three-arms": threeArmsRun,
 	"cpu-bound": cpuBoundRun, "alone": aloneRun, "nothing-yet": emptyRun, "awkward": awkwardRun,
+	"baseline-broke": baselineBrokeRun, "both-broke": bothBrokeRun,
 }
 
 // karaRun holds the runtimes that Jan Kara posted on 26 April 2016: vanilla
@@ -81,13 +82,7 @@ func partialRun(t *testing.T) *record.Run {
 	cross(&m, 3, []string{"sata"}, []string{"ext4", "xfs"}, []string{"bfq", "none"}, dd)
 	r := create(t, m)
 	for i, reason := range []string{"ssh-lost: keepalive unanswered for 30 s while the guest lives", "drive late: p99 of lateness is 31 ms"} {
-		d, err := r.Begin(2, m.Blocks[1][1], i+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Abandon(reason); err != nil {
-			t.Fatal(err)
-		}
+		abandon(t, r, 2, m.Blocks[1][1], i+1, reason)
 	}
 	left := 11
 	fill(t, r, ddValues(88, nil), func(*record.Sample) bool { left--; return left >= 0 })
@@ -180,6 +175,62 @@ func aloneRun(t *testing.T) *record.Run {
 		return true
 	})
 	return r
+}
+
+// panics makes a sample one whose guest panicked before its workload, though
+// its boot kept the CPU busy.
+func panics(s *record.Sample) {
+	s.Outcome = record.Outcome{Kind: record.KernelFault, Reason: "panic", Detail: "Kernel panic - not syncing: sysrq", Log: record.ConsoleLog, Line: 300}
+	s.Metrics, s.Settings, s.CPUBusy, s.Drive = nil, nil, 0.99, record.DriveStats{}
+}
+
+// baselineBrokeRun is on a drive without timing, and was interrupted twice.
+func baselineBrokeRun(t *testing.T) *record.Run {
+	m := testManifest("first", "a", "b")
+	m.Drives = []record.Drive{{Name: "fast", Profile: "raw", Bus: "virtio-scsi", QueueDepth: 31, SizeBytes: 8 << 30, Model: "raw (untimed), virtio-scsi, 8.59 GB"}}
+	cross(&m, 1, []string{"fast"}, []string{"ext4"}, []string{"none"}, dd)
+	r := create(t, m)
+	for i, reason := range []string{"interrupted", "interrupted: spindle ended before the sample was done"} {
+		abandon(t, r, 1, m.Blocks[0][1], i+1, reason)
+	}
+	fill(t, r, ddValues(2, nil), func(s *record.Sample) bool {
+		s.CPUBusy = 0.95
+		s.Drive.LatenessP50, s.Drive.LatenessP99, s.Drive.LatenessMax, s.Drive.ModelErrorRel = 0, 0, 0, 0
+		if s.Arm == "a" {
+			panics(s)
+		}
+		return true
+	})
+	return r
+}
+
+// bothBrokeRun has each way in which two arms can break, and both kinds of
+// attempts.
+func bothBrokeRun(t *testing.T) *record.Run {
+	m := testManifest("second", "a", "b")
+	cross(&m, 3, []string{"sata"}, []string{"ext4", "xfs", "btrfs", "f2fs"}, []string{"none"}, dd)
+	r := create(t, m)
+	abandon(t, r, 1, m.Blocks[0][0], 1, "ssh-lost: keepalive unanswered for 30 s while the guest lives")
+	abandon(t, r, 2, m.Blocks[1][0], 1, "interrupted")
+	fill(t, r, ddValues(88, nil), func(s *record.Sample) bool {
+		f := s.Condition.Filesystem
+		if f == "ext4" || f == "xfs" && s.Arm == "a" || f == "btrfs" && s.Arm == "b" && s.Block == 2 {
+			panics(s)
+		}
+		return true
+	})
+	return r
+}
+
+func abandon(t *testing.T, r *record.Run, block int, c record.Cell, attempt int, reason string) {
+	t.Helper()
+	d, err := r.Begin(block, c, attempt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Abandon(reason); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func emptyRun(t *testing.T) *record.Run {

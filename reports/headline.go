@@ -16,13 +16,20 @@ import (
 type Summary struct {
 	Done, Planned int // samples
 	// Primary counts the verdicts on the primary metric of each condition and
-	// arm, Other those on all other metrics.
+	// arm, Other those on all other metrics. Broken is where the arm itself
+	// broke, with or without the baseline. A run with one arm has no verdicts
+	// but Broken in Primary: the conditions in which it broke.
 	Primary, Other map[stat.Kind]int
+	// BaselineBroke counts the comparisons by primary metrics in which the
+	// baseline alone broke, so that nothing is known of the arm.
+	BaselineBroke int
 
 	line string
 }
 
-// Failed says whether any verdict is worse or broken.
+// Failed says whether any verdict is worse, or the kernel under test broke:
+// that of an arm, or of the only arm. A baseline that broke alone is no fault
+// of the arm's.
 func (s Summary) Failed() bool {
 	return s.Primary[stat.Worse]+s.Primary[stat.Broken]+s.Other[stat.Worse]+s.Other[stat.Broken] > 0
 }
@@ -33,11 +40,19 @@ func (s Summary) Line() string { return s.line }
 func (a *analysis) summary() Summary {
 	s := Summary{Done: len(a.samples), Planned: a.planned, Primary: map[stat.Kind]int{}, Other: map[stat.Kind]int{}}
 	for _, k := range a.comparisons {
-		if k.metric.Primary {
+		switch {
+		case k.finding() == baselineBroke:
+			if k.metric.Primary {
+				s.BaselineBroke++
+			}
+		case k.metric.Primary:
 			s.Primary[k.verdict.Kind]++
-		} else {
+		default:
 			s.Other[k.verdict.Kind]++
 		}
+	}
+	if broke, _ := a.brokenAlone(); broke > 0 && len(a.arms()) == 0 {
+		s.Primary[stat.Broken] = broke
 	}
 	s.line = strings.ReplaceAll(a.title(), text.NBSP, " ")
 	return s
@@ -46,15 +61,15 @@ func (a *analysis) summary() Summary {
 // tally is the primary verdicts of one arm.
 type tally struct {
 	of    int
-	kinds map[stat.Kind][]*comparison
+	kinds map[finding][]*comparison
 }
 
 func (a *analysis) tally(arm string) tally {
-	t := tally{kinds: map[stat.Kind][]*comparison{}}
+	t := tally{kinds: map[finding][]*comparison{}}
 	for _, k := range a.comparisons {
 		if k.arm == arm && k.metric.Primary {
 			t.of++
-			t.kinds[k.verdict.Kind] = append(t.kinds[k.verdict.Kind], k)
+			t.kinds[k.finding()] = append(t.kinds[k.finding()], k)
 		}
 	}
 	return t
@@ -64,20 +79,17 @@ func (a *analysis) tally(arm string) tally {
 // is not there is left out, unless nothing is.
 func (t tally) counts(ranges bool) string {
 	var parts []string
-	for _, x := range []struct {
-		kind stat.Kind
-		word string
-	}{{stat.Broken, "breaks"}, {stat.Worse, "worse"}, {stat.Better, "better"}, {stat.NoChange, "no change"}, {stat.Undecided, "undecided"}} {
-		ks := t.kinds[x.kind]
+	for _, kind := range []finding{armBroke, bothBroke, baselineBroke, worse, better, noChange, undecided} {
+		ks := t.kinds[kind]
 		if len(ks) == 0 {
 			continue
 		}
-		part := fmt.Sprintf("%s in"+text.NBSP+"%d", x.word, len(ks))
+		part := fmt.Sprintf("%s in"+text.NBSP+"%d", kind, len(ks))
 		if len(parts) == 0 {
 			part += fmt.Sprintf(" of"+text.NBSP+"%s", plural(t.of, "condition", "conditions"))
 		}
 		if ranges {
-			part += detail(x.kind, ks)
+			part += detail(kind, ks)
 		}
 		parts = append(parts, part)
 	}
@@ -87,14 +99,22 @@ func (t tally) counts(ranges bool) string {
 	return strings.Join(parts, ", ")
 }
 
+// grave leaves out what needs no look.
+func (t tally) grave() tally {
+	t.kinds = maps.Clone(t.kinds)
+	delete(t.kinds, noChange)
+	delete(t.kinds, undecided)
+	return t
+}
+
 // detail gives the range of changes, or what would have been seen.
-func detail(kind stat.Kind, ks []*comparison) string {
+func detail(kind finding, ks []*comparison) string {
 	switch kind {
-	case stat.Worse, stat.Better:
+	case worse, better:
 		if r := rangeOf(ks); r != "" {
 			return " (" + r + ")"
 		}
-	case stat.NoChange:
+	case noChange:
 		most := math.NaN()
 		for _, k := range ks {
 			if k.verdict.Scale == stat.Ratio && !(k.verdict.MDE <= most) {
@@ -142,6 +162,10 @@ func (a *analysis) title() string {
 	switch len(arms) {
 	case 0:
 		bodies = []string{base + " alone: measured, compared with nothing", "measured, compared with nothing"}
+		if broke, of := a.brokenAlone(); broke > 0 {
+			s := fmt.Sprintf("breaks in %d of %s", broke, plural(of, "condition", "conditions"))
+			bodies = []string{base + " alone: " + s, s}
+		}
 	case 1:
 		t, arm := a.tally(arms[0]), text.Clean(arms[0])
 		against := arm + " against " + base
@@ -151,10 +175,10 @@ func (a *analysis) title() string {
 		for _, ranges := range []bool{true, false} {
 			bodies = append(bodies, against+": "+t.counts(ranges))
 		}
-		bodies = append(bodies, t.counts(true), t.counts(false))
+		bodies = append(bodies, t.counts(true), t.counts(false), t.grave().counts(false))
 	default:
 		var words []string
-		all := tally{kinds: map[stat.Kind][]*comparison{}}
+		all := tally{kinds: map[finding][]*comparison{}}
 		for _, arm := range arms {
 			t := a.tally(arm)
 			words = append(words, text.Clean(arm)+" "+t.worst())
@@ -180,12 +204,13 @@ func (a *analysis) title() string {
 
 // worst gives the gravest thing to say of an arm: "worse in 2 of 4".
 func (t tally) worst() string {
-	for _, x := range []struct {
-		kind stat.Kind
-		word string
-	}{{stat.Broken, "breaks"}, {stat.Worse, "worse"}, {stat.Better, "better"}, {stat.Undecided, "undecided"}, {stat.NoChange, "no change"}} {
-		if n := len(t.kinds[x.kind]); n > 0 {
-			return fmt.Sprintf("%s in %d of %d", x.word, n, t.of)
+	// Where both broke the arm did, too.
+	if n := len(t.kinds[armBroke]) + len(t.kinds[bothBroke]); n > 0 {
+		return fmt.Sprintf("%s in %d of %d", armBroke, n, t.of)
+	}
+	for _, kind := range []finding{worse, baselineBroke, better, undecided, noChange} {
+		if n := len(t.kinds[kind]); n > 0 {
+			return fmt.Sprintf("%s in %d of %d", kind, n, t.of)
 		}
 	}
 	return "not compared"
@@ -218,7 +243,11 @@ func (p *page) opening() {
 	for _, arm := range p.arms() {
 		t := p.tally(arm)
 		s := fmt.Sprintf("%s against %s: %s", text.Clean(arm), text.Clean(p.baseline()), t.counts(true))
-		p.say("%s.%s%s", s, p.others(arm), p.control(arm, t))
+		broke := ""
+		if len(t.kinds[baselineBroke])+len(t.kinds[bothBroke]) > 0 {
+			broke = " Where the baseline broke nothing can be compared."
+		}
+		p.say("%s.%s%s%s", s, broke, p.others(arm), p.control(arm, t))
 	}
 	if bound := p.cpuBoundRows(); bound > 0 {
 		p.say("CPU-bound: %s, in %d of %s.", p.cpuNote(), bound, plural(len(p.manifest.Conditions), "condition", "conditions"))
@@ -259,7 +288,7 @@ func (p *page) control(arm string, t tally) string {
 	if !p.twin(arm) {
 		return ""
 	}
-	claims := len(t.kinds[stat.Worse]) + len(t.kinds[stat.Better])
+	claims := len(t.kinds[worse]) + len(t.kinds[better])
 	if claims > 0 {
 		return fmt.Sprintf(" A/A: both are the same kernel with the same settings, so %s is false. Do not trust this run.", plural(claims, "claim", "of these claims each"))
 	}
@@ -287,7 +316,8 @@ func (p *page) counted() string {
 		out += fmt.Sprintf("%d broke (%s).", broke, strings.Join(parts, ", "))
 	}
 	if n := len(p.attempts); n > 0 {
-		out += fmt.Sprintf(" %s of our own machinery did not count and %s under attempts/.", plural(n, "failure", "failures"), map[bool]string{true: "lies", false: "lie"}[n == 1])
+		what, _, _ := p.uncounted()
+		out += fmt.Sprintf(" %s did not count and %s under attempts/.", what, map[bool]string{true: "lies", false: "lie"}[n == 1])
 	}
 	return out
 }

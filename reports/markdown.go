@@ -19,6 +19,7 @@ func (a *analysis) markdown(plots []string) []byte {
 	p.changes()
 	p.results()
 	p.broken()
+	p.attemptsThatDoNotCount()
 	p.writeNotes()
 	p.reading()
 	p.measured()

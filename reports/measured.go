@@ -134,7 +134,7 @@ func (p *page) machineItem() string {
 	if m.AccelWhy != "" {
 		s += " (" + m.AccelWhy + ")"
 	}
-	s += fmt.Sprintf(", %s %s, %s memory", plural(m.CPUs, "CPU", "CPUs"), m.CPUModel, size(m.MemoryBytes))
+	s += fmt.Sprintf(", %s (-cpu %s), %s memory", plural(m.CPUs, "CPU", "CPUs"), m.CPUModel, size(m.MemoryBytes))
 	if m.Append != "" {
 		s += ", boot with " + m.Append
 	}
@@ -166,6 +166,9 @@ func (p *page) driveItems() []string {
 		var worst, mean, p50, p99, most float64
 		n := 0
 		for _, x := range p.samples {
+			if x.Drive.Requests == 0 { // it broke before the timed part
+				continue
+			}
 			if x.Condition.Drive == d.Name || x.Arm == d.Name && p.manifest.Compare == "drive" {
 				n++
 				mean += x.Drive.ModelErrorRel
@@ -173,7 +176,10 @@ func (p *page) driveItems() []string {
 				p50, p99, most = max(p50, x.Drive.LatenessP50), max(p99, x.Drive.LatenessP99), max(most, x.Drive.LatenessMax)
 			}
 		}
-		if n > 0 {
+		switch {
+		case len(d.Params) == 0 && worst == 0 && most == 0: // a drive without a model
+			s += "; no timing"
+		case n > 0:
 			s += fmt.Sprintf("; model error %s on average, %s at worst; replies late by up to %s (median), %s (p99), %s (max)",
 				share(mean/float64(n)), share(worst), withUnit(p50, "s", 2), withUnit(p99, "s", 2), withUnit(most, "s", 2))
 		}

@@ -243,8 +243,8 @@ func (p *page) cell(k *comparison, unit scale) string {
 	switch v.Kind {
 	case stat.Broken:
 		when := brokeWhen(p.cells[record.Cell{Arm: k.arm, Condition: k.condition}])
-		if when == "" {
-			when = "baseline broke"
+		if f := k.finding(); f != armBroke {
+			when = string(f)
 		}
 		return when + mark
 	case stat.NoChange:

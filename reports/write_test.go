@@ -182,12 +182,14 @@ func TestSummary(t *testing.T) {
 		failed  bool
 		primary map[stat.Kind]int
 	}{
-		"kara":        {"wbt cfq worse in 2 of 2, wbt deadline worse in 2 of 2 vs vanilla", true, map[stat.Kind]int{stat.Worse: 4}},
-		"broken":      {"wbt-v6: breaks in 3 of 6 conditions, worse in 2, no change in 1", true, map[stat.Kind]int{stat.Broken: 3, stat.Worse: 2, stat.NoChange: 1}},
-		"aa":          {"control: A/A: no change in 3 of 4 conditions, undecided in 1", false, map[stat.Kind]int{stat.NoChange: 3, stat.Undecided: 1}},
-		"cpu-bound":   {"emulated: linux-6.12 against linux-6.1: better in 2 of 2 conditions", false, map[stat.Kind]int{stat.Better: 2}},
-		"alone":       {"alone: vanilla alone: measured, compared with nothing", false, map[stat.Kind]int{}},
-		"nothing-yet": {"nothing-yet: wbt against vanilla: nothing to compare yet (partial)", false, map[stat.Kind]int{}},
+		"kara":           {"wbt cfq worse in 2 of 2, wbt deadline worse in 2 of 2 vs vanilla", true, map[stat.Kind]int{stat.Worse: 4}},
+		"broken":         {"wbt-v6: breaks in 2 of 6 conditions, baseline broke in 1, worse in 2", true, map[stat.Kind]int{stat.Broken: 2, stat.Worse: 2, stat.NoChange: 1}},
+		"aa":             {"control: A/A: no change in 3 of 4 conditions, undecided in 1", false, map[stat.Kind]int{stat.NoChange: 3, stat.Undecided: 1}},
+		"cpu-bound":      {"emulated: linux-6.12 against linux-6.1: better in 2 of 2 conditions", false, map[stat.Kind]int{stat.Better: 2}},
+		"alone":          {"alone: vanilla alone: breaks in 1 of 2 conditions", true, map[stat.Kind]int{stat.Broken: 1}},
+		"baseline-broke": {"first: b against a: baseline broke in 1 of 1 condition", false, map[stat.Kind]int{}},
+		"both-broke":     {"breaks in 1 of 4 conditions, both broke in 1, baseline broke in 1", true, map[stat.Kind]int{stat.Broken: 2, stat.NoChange: 1}},
+		"nothing-yet":    {"nothing-yet: wbt against vanilla: nothing to compare yet (partial)", false, map[stat.Kind]int{}},
 	} {
 		s, err := Write(runs[name](t).Dir())
 		if err != nil {
@@ -198,6 +200,24 @@ func TestSummary(t *testing.T) {
 		}
 		if d := cmp.Diff(want.primary, s.Primary); d != "" {
 			t.Errorf("%s: verdicts (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+func TestWhatIsLeftOut(t *testing.T) {
+	for name, absent := range map[string][]string{
+		"baseline-broke": {"machinery", "model error", "replies late", "[2]"},
+		"alone":          {"attempts/", "compared with nothing"},
+		"partial":        {"interrupted"},
+	} {
+		report, err := Markdown(runs[name](t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range absent {
+			if strings.Contains(string(report), x) {
+				t.Errorf("%s: the report speaks of %q", name, x)
+			}
 		}
 	}
 }
