@@ -34,7 +34,7 @@ func Make(ctx context.Context, env Env, s Source) (Artifact, error) {
 	}
 	dir, err := make(ctx, env, s)
 	if err != nil {
-		return Artifact{}, fmt.Errorf("make kernel %s: %w", s, err)
+		return Artifact{}, fmt.Errorf("%s: %w", s, err)
 	}
 	return load(dir)
 }

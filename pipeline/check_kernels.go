@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"spindle/internal/fault"
 	"spindle/kernels"
 )
 
@@ -42,6 +43,18 @@ func (p *Plan) CheckKernels(made map[string]kernels.Artifact) error {
 		}
 	}
 	return s.err()
+}
+
+// atKernel gives an error of making a kernel its place in the plan, if it is
+// the plan's fault.
+func (p *Plan) atKernel(name string, err error) error {
+	if fault.Of(err) != fault.Plan {
+		return fmt.Errorf("kernel %s: %w", name, err)
+	}
+	s := &source{file: p.source.file, lines: p.source.lines}
+	s.entry(p.root.get("kernels", name), "kernel %s: %v", name, err)
+	placed := &fault.Error{Kind: fault.Plan, Err: s.problems, Hint: fault.Hint(err)}
+	return placed
 }
 
 // demand is one entry of the plan that asks something of a kernel.

@@ -30,7 +30,7 @@ func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Arti
 	for _, name := range sortedKeys(p.Kernels) {
 		a, err := kernels.Make(ctx, env.kernels(p), env.place(p, p.Kernels[name]))
 		if err != nil {
-			return nil, fmt.Errorf("kernel %s: %w", name, err)
+			return nil, p.atKernel(name, err)
 		}
 		env.Log.Printf("kernel %s: %s", name, a.Source)
 		made[name] = a

@@ -156,6 +156,9 @@ func sample(ctx context.Context, env Env, k *Kit, p *Plan, r *record.Run, block 
 		if aerr := d.Abandon(err.Error()); aerr != nil {
 			return s, errors.Join(err, aerr)
 		}
+		if fault.Of(err) == fault.Plan {
+			return s, fmt.Errorf("block %d, %v: %w", block, cell, err) // another guest would change nothing
+		}
 		env.Log.Printf("block %d, %v: %v (attempt %d of %d)", block, cell, err, try+1, tries)
 	}
 	return record.Sample{}, &fault.Error{

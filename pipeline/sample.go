@@ -99,7 +99,11 @@ func readResult(path string, s *record.Sample) error {
 	case record.OK, record.KernelFault:
 		return nil
 	case record.Machinery:
-		return fault.New(fault.Machinery, res.Outcome.Reason, errors.New(res.Outcome.Detail))
+		kind := fault.Machinery
+		if res.Outcome.Reason == "space" || res.Outcome.Reason == "program-missing" {
+			kind = fault.Plan // the same on every fresh guest
+		}
+		return fault.New(kind, res.Outcome.Reason, errors.New(res.Outcome.Detail))
 	}
 	return fmt.Errorf("read the guest's result: it has outcome %q", res.Outcome.Kind)
 }

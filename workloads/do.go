@@ -252,7 +252,7 @@ func (r *run) fits(free int64) error {
 	return &fault.Error{
 		Kind: fault.Machinery, Reason: "space",
 		Err:  fmt.Errorf("%s fills %d MiB and the drive has %d MiB free", r.job.Workload.Title(), need>>20, free>>20),
-		Hint: "give the drive a larger size:",
+		Hint: "give the plan's drive a larger size, or the workload a smaller one",
 	}
 }
 

@@ -102,6 +102,8 @@ func (r *run) setup(ctx context.Context, reason string, c command, args []string
 	}
 	var e *proc.Error
 	if errors.As(err, &e) && fault.Reason(err) == "" && ctx.Err() == nil {
+		// The cause comes first; mkfs programs print their usage after it.
+		e.Output = firstLines(said.String(), 2)
 		err = fault.New(fault.Kernel, reason, err)
 		r.evidence(SetupFile)
 	}
@@ -136,3 +138,14 @@ func (r *run) execute(ctx context.Context, c proc.Cmd) error {
 
 // evidence names the file that shows why the job failed.
 func (r *run) evidence(file string) { r.result.Outcome.Log = file }
+
+// firstLines gives the first n lines of a text that are not empty.
+func firstLines(text string, n int) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && len(out) < n {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}

@@ -79,8 +79,13 @@ func spindle(ctx context.Context, args []string, a *app) int {
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
+		if len(args) == 2 {
+			return spindle(ctx, []string{args[1], "-h"}, a)
+		}
 		usage(a.stdout)
 		return exitFine
+	case "-version", "--version":
+		args[0] = "version"
 	}
 	for _, v := range verbs() {
 		if v.name != args[0] {
@@ -115,7 +120,11 @@ func (a *app) conclude(err error) int {
 	} else {
 		fmt.Fprintf(a.stderr, "spindle: %v\n", err)
 	}
-	if hint := fault.Hint(err); hint != "" {
+	hint := fault.Hint(err)
+	if hint == "" && errors.Is(err, syscall.ENOSPC) {
+		hint = "a file system is full: df shows which"
+	}
+	if hint != "" {
 		fmt.Fprintf(a.stderr, "spindle: hint: %s\n", hint)
 	}
 	switch fault.Of(err) {

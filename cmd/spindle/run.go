@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"spindle/internal/fault"
 	"spindle/internal/store"
@@ -42,7 +44,7 @@ func run(ctx context.Context, a *app, args []string) error {
 // loadPlan reads the plan at path, or the embedded plan of that name where no
 // such file is.
 func (a *app) loadPlan(path string) (*pipeline.Plan, error) {
-	text, err := os.ReadFile(path)
+	text, err := readPlan(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if text, ok := pipeline.Embedded(path); ok {
 			return pipeline.Load(path+".yaml", text)
@@ -53,6 +55,30 @@ func (a *app) loadPlan(path string) (*pipeline.Plan, error) {
 			Hint: "besides files, these plans are built in: " + strings.Join(pipeline.EmbeddedNames(), ", ")}
 	}
 	return pipeline.Load(path, text)
+}
+
+// maxPlan is far beyond any plan; what is larger is something else.
+const maxPlan = 4 << 20
+
+// readPlan reads a plan's file: a regular one, or what comes in by /dev/stdin.
+func readPlan(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() && path != "/dev/stdin" {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	if err == nil && len(text) > maxPlan {
+		err = fmt.Errorf("%s: larger than %d MiB, which no plan is", path, maxPlan>>20)
+	}
+	return text, err
 }
 
 // env gives the pipeline what it may take from this host.

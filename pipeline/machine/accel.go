@@ -129,7 +129,7 @@ func (p prober) ask(ctx context.Context, cfg Config) (why string, err error) {
 	f.Close()
 	if old, ok := p.remembered(); ok {
 		if !old.KVM {
-			old.Why += " (found earlier; remove " + p.file() + " to try again)"
+			old.Why = "kvm did not work when it was tried; " + p.file() + " says why, and removed has it tried again"
 		}
 		return old.Why, nil
 	}

@@ -70,7 +70,7 @@ func TestProbe(t *testing.T) {
 		"QEMU dies":                         {qemu: dies, accel: TCG, says: "did not come to its init: qemu"},
 		"worked before":                     {qemu: broken, earlier: &probed{Host: here, KVM: true}, accel: KVM},
 		"worked before the reboot":          {qemu: broken, earlier: &probed{Host: elsewhen, KVM: true}, accel: KVM},
-		"did not work before":               {qemu: works, earlier: &probed{Host: here, Why: "it hung"}, accel: TCG, says: "it hung (found earlier; remove "},
+		"did not work before":               {qemu: works, earlier: &probed{Host: here, Why: "it hung"}, accel: TCG, says: "kvm did not work when it was tried; "},
 		"did not work before the reboot":    {qemu: works, earlier: &probed{Host: elsewhen, Why: "it hung"}, accel: KVM, stored: &probed{Host: here, KVM: true}},
 		"worked with another QEMU":          {qemu: broken, earlier: &probed{Host: other, KVM: true}, accel: TCG, says: "Assertion failed."},
 		"did not work before, other device": {noDevice: true, qemu: works, earlier: &probed{Host: here, KVM: true}, accel: TCG, says: "no such file"},
