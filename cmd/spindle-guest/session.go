@@ -142,7 +142,7 @@ func (s *session) start(name string, args ...string) error {
 	cmd := exec.Command(name, args...)
 	cmd.Env = s.env
 	cmd.Dir = "/root"
-	if _, err := os.Stat(cmd.Dir); err != nil {
+	if unix.Access(cmd.Dir, unix.X_OK) != nil {
 		cmd.Dir = "/"
 	}
 	if s.pty != nil {
