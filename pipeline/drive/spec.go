@@ -16,9 +16,12 @@ const (
 	AHCI       Bus = "ahci"        // SATA; the default
 	VirtioSCSI Bus = "virtio-scsi" // a SCSI disk
 	VirtioBlk  Bus = "virtio-blk"
+	MegaSAS    Bus = "megasas" // a disk behind a MegaRAID controller
+	USB        Bus = "usb"     // USB mass storage: one command at a time
+	NVMe       Bus = "nvme"
 )
 
-var buses = []Bus{AHCI, VirtioSCSI, VirtioBlk}
+var buses = []Bus{AHCI, VirtioSCSI, VirtioBlk, MegaSAS, USB, NVMe}
 
 // Switch is "on", "off", or "" for the default.
 type Switch string

@@ -41,7 +41,7 @@ func TestSpecValidate(t *testing.T) {
 		{Spec{}, "profile: missing; there are raw, sata-7200"},
 		{Spec{Profile: "floppy"}, `profile "floppy": unknown; there are raw, sata-7200`},
 		{Spec{Profile: "../profiles/raw"}, "unknown"},
-		{Spec{Profile: "sata-7200", Bus: "ide"}, `bus "ide": not one of ahci, virtio-scsi, virtio-blk`},
+		{Spec{Profile: "sata-7200", Bus: "ide"}, `bus "ide": not one of ahci, virtio-scsi, virtio-blk, megasas, usb, nvme`},
 		{Spec{Profile: "sata-7200", QueueDepth: 32}, "queue-depth 32: this drive takes 1 to 31"},
 		{Spec{Profile: "sata-7200", QueueDepth: -1}, "queue-depth -1"},
 		{Spec{Profile: "sata-7200", Size: 2e12}, "more than the"},
