@@ -15,33 +15,6 @@ import (
 	"spindle/pipeline/drive/timing"
 )
 
-// steady completes every request a fixed time after its arrival.
-type steady struct {
-	service time.Duration
-	queue   []timing.Completion
-}
-
-func (s *steady) Arrive(now time.Duration, r timing.Request) {
-	s.queue = append(s.queue, timing.Completion{ID: r.ID, Start: now, At: now + s.service})
-}
-
-func (s *steady) Next() (time.Duration, bool) {
-	if len(s.queue) == 0 {
-		return 0, false
-	}
-	return s.queue[0].At, true
-}
-
-func (s *steady) Advance(now time.Duration) []timing.Completion {
-	n := 0
-	for n < len(s.queue) && s.queue[n].At <= now {
-		n++
-	}
-	out := s.queue[:n:n]
-	s.queue = s.queue[n:]
-	return out
-}
-
 // attach serves d and gives the client's end, ready for requests.
 func attach(b *testing.B, d *Drive) net.Conn {
 	b.Helper()

@@ -17,6 +17,8 @@ type Options struct {
 	// Backing is where the content is kept: a file, which stays; a directory,
 	// for an unnamed file that vanishes with the process; or "" for memory.
 	Backing string
+	// Early is how much before its due time an answer leaves; see [Drive.Gauge].
+	Early time.Duration
 }
 
 // Drive is a drive at work. It starts untimed.
@@ -25,6 +27,7 @@ type Drive struct {
 	size     int64
 	content  *sparse.File
 	newModel func() timing.Model // nil for a drive without timing
+	early    time.Duration       // see Options
 	alarm    *alarm              // nil for a drive without timing
 	rec      *recorder
 
@@ -36,6 +39,8 @@ type Drive struct {
 	outstanding int        // taken, and done has not returned
 	depth       int        // taken and not answered
 	model       timing.Model
+	ahead       time.Duration // how much before they are due the model's answers leave
+	reached     time.Duration // the model's time; at most ahead of the clock by that
 	epoch       time.Duration // the model's time 0 on the monotonic clock
 	armed       time.Duration // when the alarm rings; 0 if it need not
 	lastID      uint64
@@ -52,7 +57,7 @@ func New(s Spec, o Options) (*Drive, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Drive{spec: r, size: int64(r.Size), waiting: map[uint64]*request{}, rec: newRecorder()}
+	d := &Drive{spec: r, size: int64(r.Size), early: o.Early, waiting: map[uint64]*request{}, rec: newRecorder()}
 	d.idle.L = &d.mu
 	if r.disk != nil {
 		if _, err := r.model(o.Seed); err != nil {
@@ -121,6 +126,15 @@ func (d *Drive) Submit(r *nbd.Request, done func(error)) {
 // at cylinder 0, angle 0 at this instant. Requests in flight are answered
 // first, by the rule they came under; those that arrive meanwhile wait.
 func (d *Drive) Timed(on bool) {
+	if on {
+		d.change(d.newModel, d.early)
+	} else {
+		d.change(nil, 0)
+	}
+}
+
+// change puts another model in place, or none.
+func (d *Drive) change(newModel func() timing.Model, early time.Duration) {
 	d.mu.Lock()
 	for d.switching && !d.closed {
 		d.idle.Wait()
@@ -130,9 +144,9 @@ func (d *Drive) Timed(on bool) {
 		d.idle.Wait()
 	}
 	d.model = nil
-	if on && d.newModel != nil && !d.closed {
-		d.model = d.newModel()
-		d.epoch = monotonic()
+	if newModel != nil && !d.closed {
+		d.model, d.ahead = newModel(), early
+		d.reached, d.epoch = 0, monotonic()
 	}
 	d.switching = false
 	held := d.held

@@ -15,7 +15,7 @@ type request struct {
 	d       *Drive
 	done    func(error)
 	arrived time.Duration // monotonic
-	due     time.Duration // monotonic; 0 if untimed
+	due     time.Duration // monotonic, when the answer should leave; 0 if untimed
 	halves  atomic.Int32
 	err     error       // of the data
 	cut     atomic.Bool // the drive was closed
@@ -35,7 +35,8 @@ func (d *Drive) take(q *request) {
 	q.Sent = q.sent
 	d.lastID++
 	d.waiting[d.lastID] = q
-	d.model.Arrive(q.arrived-d.epoch, timing.Request{
+	d.reached = max(d.reached, q.arrived-d.epoch)
+	d.model.Arrive(d.reached, timing.Request{
 		ID:      d.lastID,
 		Op:      timingOp(q.Op),
 		LBA:     q.Offset / timing.SectorSize,
@@ -63,7 +64,7 @@ func (d *Drive) arm() {
 	if !ok {
 		return
 	}
-	if at := d.epoch + due; at != d.armed {
+	if at := d.epoch + due - d.ahead; at != d.armed {
 		d.armed = at
 		d.alarm.set(at)
 	}
@@ -77,19 +78,34 @@ func (d *Drive) ring() {
 		return
 	}
 	d.armed = 0
-	d.batch = append(d.batch[:0], d.model.Advance(monotonic()-d.epoch)...)
+	d.advance(monotonic() - d.epoch + d.ahead)
 	answers := make([]*request, len(d.batch))
 	for i, c := range d.batch {
 		q := d.waiting[c.ID]
 		delete(d.waiting, c.ID)
-		q.due = d.epoch + c.At
-		d.rec.served(d.epoch+c.Start-q.arrived, c.At-c.Start)
+		q.due = max(d.epoch+c.At-d.ahead, q.arrived)
+		d.rec.served(max(d.epoch+c.Start-q.arrived, 0), c.At-c.Start)
 		answers[i] = q
 	}
 	d.arm()
 	d.mu.Unlock()
 	for _, q := range answers {
 		q.half()
+	}
+}
+
+// advance gathers in batch what is done by the model's time to. It goes from
+// event to event and no further: what arrives after the last of them is in
+// time, also where the model is ahead of the clock. d.mu is held.
+func (d *Drive) advance(to time.Duration) {
+	d.batch = d.batch[:0]
+	for {
+		due, ok := d.model.Next()
+		if !ok || due > to {
+			return
+		}
+		d.reached = max(d.reached, due)
+		d.batch = append(d.batch, d.model.Advance(d.reached)...)
 	}
 }
 
