@@ -71,6 +71,9 @@ func BenchmarkRandomRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	if err := kit.gauge(b.Context(), env, p); err != nil {
+		b.Fatal(err)
+	}
 	expected := p.Drives["sata"].RandomReadMean4K().Seconds()
 	for b.Loop() {
 		s := bench(b, env, kit, p)
@@ -82,6 +85,7 @@ func BenchmarkRandomRead(b *testing.B) {
 		}
 	}
 	b.ReportMetric(expected*1e3, "expected-ms")
+	b.ReportMetric(kit.Early["sata"].Seconds()*1e3, "early-ms")
 }
 
 // BenchmarkSample shows what a sample costs beside its workload: the time until

@@ -93,7 +93,7 @@ func TestSame(t *testing.T) {
 func TestPin(t *testing.T) {
 	p := load(t, whole)
 	pin(p, manifest(envAt(1), kitOf(p), p))
-	if p.Kernels["base"].Deb != "base=1" || p.Kernels["mine"] != (kernels.Source{Path: "/boot/bzImage", Modules: "/srv/mods"}) {
+	if p.Kernels["base"].Deb != "base=1" || !cmp.Equal(p.Kernels["mine"], kernels.Source{Path: "/boot/bzImage", Modules: "/srv/mods"}) {
 		t.Errorf("kernels %+v", p.Kernels)
 	}
 }

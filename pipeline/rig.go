@@ -39,7 +39,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 		return err
 	}
 	r.onClose(func() { remove() })
-	disk, err := r.plug(ctx, p, block, cell, filepath.Join(temp, "drive.img"))
+	disk, err := r.plug(ctx, k, p, block, cell, filepath.Join(temp, "drive.img"))
 	if err != nil {
 		return fmt.Errorf("make drive %s: %w", cell.Condition.Drive, err)
 	}
@@ -89,13 +89,15 @@ func (k *Kit) machine(p *Plan, arm *Arm) machine.Config {
 // when either side dies.
 //
 // All arms of a block get the same drive, down to the seed of its model.
-func (r *rig) plug(ctx context.Context, p *Plan, block int, cell record.Cell, backing string) (machine.Disk, error) {
+func (r *rig) plug(ctx context.Context, k *Kit, p *Plan, block int, cell record.Cell, backing string) (machine.Disk, error) {
 	spec := p.Drives[cell.Condition.Drive]
 	device, err := spec.Device()
 	if err != nil {
 		return machine.Disk{}, err
 	}
-	r.drive, err = drive.New(spec, drive.Options{Seed: p.Seed + uint64(block)<<32, Backing: backing})
+	r.drive, err = drive.New(spec, drive.Options{
+		Seed: p.Seed + uint64(block)<<32, Backing: backing, Early: k.Early[cell.Condition.Drive],
+	})
 	if err != nil {
 		return machine.Disk{}, err
 	}

@@ -40,6 +40,9 @@ func Run(ctx context.Context, env Env, p *Plan, dir string) error {
 		if err != nil {
 			return err
 		}
+		if err := kit.gauge(ctx, env, p); err != nil {
+			return err
+		}
 		r, err := record.Create(dir, manifest(env, kit, p))
 		if err != nil {
 			return err
@@ -69,6 +72,7 @@ func Resume(ctx context.Context, env Env, dir string) error {
 		if err != nil {
 			return err
 		}
+		kit.Early = gauged(m)
 		if err := same(m, manifest(env, kit, p)); err != nil {
 			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("resume %s: %w", dir, err),
 				Hint: "run the plan anew: spindle run " + m.Plan.Path}

@@ -183,6 +183,9 @@ func (p *page) driveItems() []string {
 			s += fmt.Sprintf("; model error %s on average, %s at worst; replies late by up to %s (median), %s (p99), %s (max)",
 				share(mean/float64(n)), share(worst), withUnit(p50, "s", 2), withUnit(p99, "s", 2), withUnit(most, "s", 2))
 		}
+		if d.EarlySeconds > 0 {
+			s += fmt.Sprintf("; replies leave %s early, which is what the guest, gauged before the run, takes to notice them", withUnit(d.EarlySeconds, "s", 2))
+		}
 		out = append(out, keep(s))
 		if len(d.Params) > 0 {
 			var params []string

@@ -6,6 +6,8 @@
 //	spindle-guest sshd PORT      serves SSH on a virtio port
 //	spindle-guest job FILE       carries out a workloads.Job
 //	spindle-guest load NAME...   loads modules with what they depend on
+//	spindle-guest gauge SERIAL N [MODULE...]
+//	                             times N reads of a drive
 //	spindle-guest poweroff       ends the guest
 //
 // The kernel calls it as modprobe, too.
@@ -33,6 +35,8 @@ func main() {
 
 const usage = `usage: spindle-guest job FILE        carry out a job; its result goes into its directory
        spindle-guest load NAME...    load kernel modules with what they depend on
+       spindle-guest gauge SERIAL COUNT [MODULE...]
+                                     time COUNT reads of the drive with that serial
        spindle-guest sshd PORT       serve SSH on the virtio port of that name
        spindle-guest poweroff        end the guest`
 
@@ -54,6 +58,8 @@ func run(argv []string) int {
 		return report(sshd(ctx, args[1]))
 	case len(args) == 2 && args[0] == "job":
 		return report(job(ctx, args[1], os.Stdin, os.Stdout))
+	case len(args) >= 3 && args[0] == "gauge":
+		return report(gauge(ctx, args[1], args[2], args[3:], os.Stdout))
 	case len(args) >= 2 && args[0] == "load":
 		return report(load(args[1:], os.Stdout))
 	case len(args) == 1 && args[0] == "poweroff":

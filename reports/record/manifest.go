@@ -105,6 +105,9 @@ type Drive struct {
 	SizeBytes  int64   `json:"size_bytes"`
 	Model      string  `json:"model"` // one line for the report
 	Params     []Param `json:"params"`
+	// EarlySeconds is how much before it was due each answer left, to make up
+	// for what the guest was found to take until it noticed.
+	EarlySeconds float64 `json:"early_s,omitempty"`
 }
 
 // Param is one parameter of a drive model. Text is what a person reads;

@@ -1,0 +1,139 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"spindle/internal/fault"
+	"spindle/internal/proc"
+	"spindle/kernels"
+	"spindle/pipeline/guest"
+	"spindle/reports/record"
+)
+
+// A drive is gauged with reads that all take gaugeService, long enough for the
+// guest's CPU to sleep as it does while a disk seeks. In gaugeReads the mean
+// settles to some 3 %.
+const (
+	gaugeService = 10 * time.Millisecond
+	gaugeReads   = 120
+)
+
+// gauge finds, for each drive with timing, how much longer than the drive takes
+// a read takes in the guest, and has the drive answer that much early. It is
+// measured once a run, with the baseline's kernel, and is the same for all
+// arms: measured for each arm it would hide what an arm changes on that way.
+//
+// Where no arm boots nothing is gauged; the samples will say why.
+func (k *Kit) gauge(ctx context.Context, env Env, p *Plan) error {
+	k.Early = map[string]time.Duration{}
+	for _, name := range p.Conditions.Drive {
+		if m, err := p.Drives[name].Model(p.Seed); err != nil {
+			return err
+		} else if m == nil {
+			continue
+		}
+		env.Log.Status(0, 0, 0, "gauging drive %s", name)
+		early, err := k.gaugeDrive(ctx, env, p, name)
+		env.Log.Clear()
+		switch {
+		case fault.Of(err) == fault.Kernel:
+			env.Log.Printf("drive %s: could not be gauged, answers leave when they are due: %v", name, err)
+			continue
+		case err != nil:
+			return fmt.Errorf("gauge drive %s: %w", name, err)
+		}
+		k.Early[name] = early
+		env.Log.Printf("drive %s: answers leave %.2f ms early, which is what the guest takes to notice them", name, early.Seconds()*1e3)
+	}
+	return nil
+}
+
+// gaugeDrive boots a guest for it, on the first arm that boots.
+func (k *Kit) gaugeDrive(ctx context.Context, env Env, p *Plan, name string) (early time.Duration, err error) {
+	i := slices.IndexFunc(p.Grid(), func(c record.Condition) bool { return c.Drive == name })
+	if i < 0 {
+		return 0, errors.New("no condition has it")
+	}
+	for _, arm := range p.Arms {
+		cell := record.Cell{Arm: arm.Name, Condition: p.Grid()[i]}
+		for range tries {
+			early, err = k.gaugeCell(ctx, env, p, cell)
+			if err == nil || ctx.Err() != nil || fault.Of(err) != fault.Machinery {
+				break
+			}
+			env.Log.Printf("gauge drive %s: %v", name, err)
+		}
+		if fault.Of(err) != fault.Kernel {
+			break
+		}
+	}
+	return early, err
+}
+
+func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell) (time.Duration, error) {
+	dir, remove, err := proc.TempDir(ctx, env.Temp, "gauge")
+	if err != nil {
+		return 0, err
+	}
+	defer remove()
+	var r rig
+	defer r.Close()
+	if err := r.bringUp(ctx, env, k, p, 1, cell, dir); err != nil {
+		return 0, err
+	}
+	r.drive.Gauge(gaugeService)
+	args := append([]string{agent, "gauge", driveSerial, fmt.Sprint(gaugeReads)}, kernels.ModulesFor(p.need(cell.Condition))...)
+	res, err := r.guest.Run(ctx, guest.Command{Line: strings.Join(args, " ")})
+	if err == nil {
+		err = res.Err()
+	}
+	if err != nil {
+		return 0, r.explain(ctx, err)
+	}
+	var took []time.Duration
+	if err := json.Unmarshal(res.Stdout, &took); err != nil {
+		return 0, fmt.Errorf("read the guest's times: %w", err)
+	}
+	return added(took, gaugeService)
+}
+
+// added gives what the guest adds to a service, as the mean without the tenth
+// of reads that took longest and the tenth that took shortest: once in a while
+// a host does something else for many milliseconds.
+func added(took []time.Duration, service time.Duration) (time.Duration, error) {
+	if len(took) < 10 {
+		return 0, fmt.Errorf("the guest timed %d reads, too few", len(took))
+	}
+	took = slices.Sorted(slices.Values(took))
+	cut := len(took) / 10
+	took = took[cut : len(took)-cut]
+	var sum time.Duration
+	for _, t := range took {
+		sum += t
+	}
+	early := sum/time.Duration(len(took)) - service
+	switch {
+	case early < 0:
+		return 0, fmt.Errorf("reads of %v took %v less by the guest's clock", service, -early)
+	case early > service/2:
+		return 0, &fault.Error{Kind: fault.Machinery, Reason: "guest-slow",
+			Err:  fmt.Errorf("the guest adds %v to a read of %v", early, service),
+			Hint: "the host is too busy to measure on, or too slow"}
+	}
+	return early, nil
+}
+
+// gauged gives what a run's drives were found to need when it began.
+func gauged(m record.Manifest) map[string]time.Duration {
+	early := map[string]time.Duration{}
+	for _, d := range m.Drives {
+		early[d.Name] = time.Duration(d.EarlySeconds * float64(time.Second))
+	}
+	return early
+}
