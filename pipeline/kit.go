@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"spindle/images"
 	"spindle/internal/proc"
@@ -20,6 +21,9 @@ type Kit struct {
 	Accel   machine.Accel
 	QEMU    string // path
 	Version string // of QEMU
+
+	// Early is how much early each drive answers, by its name; see gauge.
+	Early map[string]time.Duration
 }
 
 // MakeKernels makes the plan's kernels and holds their configurations against

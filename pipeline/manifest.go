@@ -42,7 +42,9 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 		m.Kernels = append(m.Kernels, record.Kernel{Name: name, Source: a.Source, Version: a.Version, Hash: a.Hash, ConfigHash: fileHash(a.Config)})
 	}
 	for _, name := range p.Conditions.Drive {
-		m.Drives = append(m.Drives, driveRecord(name, p.Drives[name]))
+		d := driveRecord(name, p.Drives[name])
+		d.EarlySeconds = k.Early[name].Seconds()
+		m.Drives = append(m.Drives, d)
 	}
 	for _, name := range p.Conditions.Filesystem {
 		m.Filesystems = append(m.Filesystems, record.Filesystem{Name: name, Mkfs: p.MkfsOptions(name), Mount: p.Mount[name]})

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"spindle/images"
+
 	"spindle/kernels"
 	"spindle/pipeline/machine"
 	"spindle/reports/record"
