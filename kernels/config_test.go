@@ -91,6 +91,6 @@ func FuzzParseConfig(f *testing.F) {
 				t.Errorf("symbol %q", symbol)
 			}
 		}
-		Lacks(c, Need{"ext2", "bfq", "ahci"})
+		Lacks(c, Need{Filesystem: "ext2", Scheduler: "bfq", Bus: "ahci"})
 	})
 }

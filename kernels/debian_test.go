@@ -58,7 +58,7 @@ func TestDebianKernel(t *testing.T) {
 	if !c.Has("CONFIG_PVH") || c.Value("CONFIG_CC_VERSION_TEXT") == "" {
 		t.Errorf("PVH=%q, compiler %q", c.Value("CONFIG_PVH"), c.Value("CONFIG_CC_VERSION_TEXT"))
 	}
-	lacks, err := a.Lacks(Need{"f2fs", "bfq", "ahci"})
+	lacks, err := a.Lacks(Need{Filesystem: "f2fs", Scheduler: "bfq", Bus: "ahci"})
 	if d := cmp.Diff([]string{"f2fs: CONFIG_F2FS_FS is not set"}, lacks); d != "" || err != nil {
 		t.Errorf("%s, %v", d, err)
 	}

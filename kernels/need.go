@@ -8,7 +8,14 @@ import (
 
 // Need is what a plan asks of a kernel, in the plan's words. Empty words ask
 // for nothing.
-type Need struct{ Filesystem, Scheduler, Bus string }
+type Need struct {
+	Filesystem, Scheduler string
+	Bus                   string // one of Buses, or UAS
+	Array                 string // one of Arrays
+}
+
+// UAS is the bus usb where more than one command is under way.
+const UAS = "usb-uas"
 
 // require is one thing that must be configured.
 type require struct {
@@ -62,6 +69,28 @@ var busTable = []feature{
 	{"ahci", []require{one("SATA_AHCI", "ahci"), one("BLK_DEV_SD", "sd_mod")}, t10},
 	{"virtio-scsi", []require{one("SCSI_VIRTIO", "virtio_scsi"), one("BLK_DEV_SD", "sd_mod")}, t10},
 	{"virtio-blk", []require{one("VIRTIO_BLK", "virtio_blk")}, nil},
+	{"megasas", []require{one("MEGARAID_SAS", "megaraid_sas"), one("BLK_DEV_SD", "sd_mod")}, t10},
+	{"usb", slices.Concat(usbHost, []require{one("USB_STORAGE", "usb-storage"), one("BLK_DEV_SD", "sd_mod")}), t10},
+	{"nvme", []require{one("BLK_DEV_NVME", "nvme")}, t10},
+}
+
+// The controller of QEMU's USB drives. xhci-pci is a module of its own.
+var usbHost = []require{one("USB_XHCI_HCD", "xhci-hcd"), one("USB_XHCI_PCI", "xhci-pci")}
+
+// uas is the other transport of USB.
+var uas = feature{UAS, slices.Concat(usbHost, []require{one("USB_UAS", "uas"), one("BLK_DEV_SD", "sd_mod")}), t10}
+
+// RAID 4, 5 and 6 are one driver (drivers/md/raid5.c).
+var arrayTable = []feature{
+	array("raid0", "MD_RAID0", "raid0"),
+	array("raid1", "MD_RAID1", "raid1"),
+	array("raid5", "MD_RAID456", "raid456"),
+	array("raid6", "MD_RAID456", "raid456"),
+	array("raid10", "MD_RAID10", "raid10"),
+}
+
+func array(level, symbol, module string) feature {
+	return feature{level, []require{one("BLK_DEV_MD", "md-mod"), one(symbol, module)}, crc32c}
 }
 
 // boot is what the guest itself takes: the virtio bus, its root on a read-only
@@ -90,6 +119,9 @@ func Schedulers() []string { return words(schedulerTable) }
 // Buses gives the ways that a drive is attached.
 func Buses() []string { return words(busTable) }
 
+// Arrays gives the levels of md RAID.
+func Arrays() []string { return words(arrayTable) }
+
 func words(table []feature) []string {
 	var out []string
 	for _, f := range table {
@@ -105,7 +137,7 @@ func (n Need) features() []feature {
 	for _, t := range []struct {
 		word  string
 		table []feature
-	}{{n.Bus, busTable}, {n.Filesystem, filesystemTable}, {n.Scheduler, schedulerTable}} {
+	}{{n.Bus, append(busTable[:len(busTable):len(busTable)], uas)}, {n.Array, arrayTable}, {n.Filesystem, filesystemTable}, {n.Scheduler, schedulerTable}} {
 		if i := slices.IndexFunc(t.table, func(f feature) bool { return f.word == t.word }); i >= 0 {
 			out = append(out, t.table[i])
 		}
@@ -124,7 +156,7 @@ func BootModules() []string { return modules([]feature{boot}) }
 // GuestModules gives the names of all modules that any plan can need in a
 // guest.
 func GuestModules() []string {
-	return modules(slices.Concat([]feature{boot}, busTable, schedulerTable, filesystemTable))
+	return modules(slices.Concat([]feature{boot}, busTable, []feature{uas}, arrayTable, schedulerTable, filesystemTable))
 }
 
 func modules(features []feature) []string {

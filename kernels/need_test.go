@@ -34,6 +34,10 @@ func TestLacks(t *testing.T) {
 		{"not there", able(nil), Need{Filesystem: "xfs", Scheduler: "bfq"}, []string{"xfs: CONFIG_XFS_FS is not set", "bfq: CONFIG_IOSCHED_BFQ is not set"}},
 		{"modules", able(Config{"CONFIG_SATA_AHCI": "m", "CONFIG_BLK_DEV_SD": "m", "CONFIG_MQ_IOSCHED_KYBER": "m"}), Need{Scheduler: "kyber", Bus: "ahci"}, nil},
 		{"AHCI without disks", able(Config{"CONFIG_SATA_AHCI": "y"}), Need{Bus: "ahci"}, []string{"ahci: CONFIG_BLK_DEV_SD is not set"}},
+		{"a cloud kernel", able(Config{"CONFIG_BLK_DEV_SD": "m"}), Need{Bus: "megasas"}, []string{"megasas: CONFIG_MEGARAID_SAS is not set"}},
+		{"USB without a host", able(Config{"CONFIG_BLK_DEV_SD": "m", "CONFIG_USB_STORAGE": "m"}), Need{Bus: "usb"},
+			[]string{"usb: CONFIG_USB_XHCI_HCD is not set", "usb: CONFIG_USB_XHCI_PCI is not set"}},
+		{"no parity", able(Config{"CONFIG_BLK_DEV_MD": "y", "CONFIG_MD_RAID1": "y"}), Need{Array: "raid6"}, []string{"raid6: CONFIG_MD_RAID456 is not set"}},
 		{"ext3 by ext4", able(Config{"CONFIG_EXT4_FS": "y"}), Need{Filesystem: "ext3"}, nil},
 		{"ext2 by ext4", able(Config{"CONFIG_EXT4_FS": "y", "CONFIG_EXT4_USE_FOR_EXT2": "y"}), Need{Filesystem: "ext2"}, nil},
 		{"ext2 by itself", able(Config{"CONFIG_EXT2_FS": "m"}), Need{Filesystem: "ext2"}, nil},
@@ -58,8 +62,11 @@ func TestModulesFor(t *testing.T) {
 	}{
 		{Need{}, nil},
 		{Need{Scheduler: "none"}, nil},
-		{Need{"ext4", "mq-deadline", "ahci"}, []string{"crc64_rocksoft_generic", "ahci", "sd_mod", "crc32c_generic", "crc32c_intel", "ext4", "mq-deadline"}},
-		{Need{"f2fs", "kyber", "virtio-blk"}, []string{"virtio_blk", "crc32_generic", "crc32_pclmul", "f2fs", "kyber-iosched"}},
+		{Need{Filesystem: "ext4", Scheduler: "mq-deadline", Bus: "ahci"}, []string{"crc64_rocksoft_generic", "ahci", "sd_mod", "crc32c_generic", "crc32c_intel", "ext4", "mq-deadline"}},
+		{Need{Bus: "megasas"}, []string{"crc64_rocksoft_generic", "megaraid_sas", "sd_mod"}},
+		{Need{Bus: "usb", Array: "raid5"}, []string{"crc64_rocksoft_generic", "xhci-hcd", "xhci-pci", "usb-storage", "sd_mod", "crc32c_generic", "crc32c_intel", "md-mod", "raid456"}},
+		{Need{Bus: UAS}, []string{"crc64_rocksoft_generic", "xhci-hcd", "xhci-pci", "uas", "sd_mod"}},
+		{Need{Filesystem: "f2fs", Scheduler: "kyber", Bus: "virtio-blk"}, []string{"virtio_blk", "crc32_generic", "crc32_pclmul", "f2fs", "kyber-iosched"}},
 		{Need{Filesystem: "reiserfs"}, nil},
 	} {
 		if d := cmp.Diff(tt.want, ModulesFor(tt.need)); d != "" {
@@ -75,10 +82,12 @@ func TestModulesFor(t *testing.T) {
 	}
 	for _, f := range Filesystems() {
 		for _, s := range Schedulers() {
-			for _, b := range Buses() {
-				for _, m := range ModulesFor(Need{f, s, b}) {
-					if !all[m] {
-						t.Errorf("%s on %s with %s takes %s, which guests do not get", f, b, s, m)
+			for _, b := range append(Buses(), UAS) {
+				for _, a := range Arrays() {
+					for _, m := range ModulesFor(Need{f, s, b, a}) {
+						if !all[m] {
+							t.Errorf("%s on %s, %s, with %s takes %s, which guests do not get", f, b, a, s, m)
+						}
 					}
 				}
 			}
