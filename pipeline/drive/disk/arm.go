@@ -11,16 +11,19 @@ const tolerance = 1e-6
 // arm is where the heads are.
 type arm struct {
 	g         *geometry
-	seek      Seek
+	read      motion
+	write     motion
 	stretch   float64 // tracks of the seek curve per cylinder
 	headSwtch float64 // ns
 	at        place
 }
 
 func newArm(g *geometry, p Profile) arm {
+	read, write := p.Seek.motions()
 	return arm{
 		g:         g,
-		seek:      p.Seek,
+		read:      read,
+		write:     write,
 		stretch:   float64(p.Seek.Tracks) / float64(g.cylinders),
 		headSwtch: float64(p.HeadSwitch),
 		at:        g.locate(0),
@@ -45,9 +48,9 @@ func (a *arm) move(to place, write bool, extra float64) float64 {
 		}
 		return 0
 	}
-	curve := &a.seek.Read
+	curve := &a.read
 	if write {
-		curve = &a.seek.Write
+		curve = &a.write
 	}
 	t := curve.time(float64(d)*a.stretch) + extra
 	if to.head != a.at.head {

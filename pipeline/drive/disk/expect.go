@@ -89,9 +89,10 @@ type seekSums struct {
 func newSeekSums(p Profile, cylinders int64) seekSums {
 	stretch := float64(p.Seek.Tracks) / float64(cylinders)
 	s := seekSums{make([]float64, cylinders+2)}
+	read, _ := p.Seek.motions()
 	once := 0.0
 	for d := int64(1); d < cylinders+2; d++ {
-		once += p.Seek.Read.time(float64(d-1) * stretch) // up to d-1; time(0) is 0
+		once += read.time(float64(d-1) * stretch) // up to d-1; time(0) is 0
 		s.twice[d] = s.twice[d-1] + once
 	}
 	return s

@@ -40,14 +40,6 @@ type Profile struct {
 	Queue      Queue      `yaml:"queue"`
 }
 
-// Seek is how long the arm takes to move.
-type Seek struct {
-	Tracks int64         `yaml:"tracks"` // per surface: what the curves count in
-	Read   Curve         `yaml:"read"`
-	Write  Curve         `yaml:"write"`  // longer, because a write settles better
-	Jitter unit.Duration `yaml:"jitter"` // each seek varies by up to this, both ways
-}
-
 // ReadAhead is what the disk reads beyond a request into its cache.
 type ReadAhead struct {
 	Segments int       `yaml:"segments"` // independent streams that are remembered
@@ -68,8 +60,11 @@ type Queue struct {
 	AgeLimit unit.Duration `yaml:"age-limit"` // a command older than this is served first
 }
 
-// maxCylinders bounds the table behind RandomRead; no disk has as many.
-const maxCylinders = 1 << 22
+// Bounds of the sums behind RandomRead and Seek.Average; no disk has as many.
+const (
+	maxCylinders = 1 << 22
+	maxTracks    = 1 << 22
+)
 
 // Validate checks that the numbers make a disk. Errors name the key.
 func (p Profile) Validate() error {
@@ -87,8 +82,6 @@ func (p Profile) Validate() error {
 		return fmt.Errorf("inner-rate %s, outer-rate %s: the inner must be positive and not above the outer", p.InnerRate, p.OuterRate)
 	case p.sectorsPerTrack(p.InnerRate) < 8 || p.sectorsPerTrack(p.OuterRate) > 1<<20:
 		return fmt.Errorf("inner-rate %s, outer-rate %s: a track would hold fewer than 8 or more than 1048576 sectors", p.InnerRate, p.OuterRate)
-	case p.Seek.Tracks < 1:
-		return fmt.Errorf("seek.tracks %d: not positive", p.Seek.Tracks)
 	case p.Overhead > unit.Duration(time.Second):
 		return fmt.Errorf("overhead %s: more than a second", p.Overhead)
 	case p.Link <= 0:
@@ -106,19 +99,15 @@ func (p Profile) Validate() error {
 	case p.Queue.Depth > 1 && p.Queue.AgeLimit <= 0:
 		return fmt.Errorf("queue.age-limit %s: not positive", p.Queue.AgeLimit)
 	}
-	for _, c := range []struct {
-		name string
-		Curve
-	}{{"read", p.Seek.Read}, {"write", p.Seek.Write}} {
-		if err := c.validate(p.Seek.Tracks); err != nil {
-			return fmt.Errorf("seek.%s: %w", c.name, err)
-		}
+	if err := p.Seek.validate(); err != nil {
+		return err
 	}
 	if n := newGeometry(p).cylinders; n > maxCylinders {
 		return fmt.Errorf("capacity %s: takes %d cylinders at these rates, more than %d", p.Capacity, n, maxCylinders)
 	}
 	rev := time.Duration(p.revolution())
-	next := time.Duration(p.Seek.Write.time(1)) + p.Seek.Jitter.Std()
+	_, write := p.Seek.motions()
+	next := time.Duration(write.time(1)) + p.Seek.Jitter.Std()
 	switch {
 	case p.HeadSkew < p.HeadSwitch || p.HeadSkew.Std() >= rev:
 		return fmt.Errorf("head-skew %s: not between head-switch %s and a revolution of %s", p.HeadSkew, p.HeadSwitch, rev)

@@ -12,7 +12,8 @@ import (
 // Ruemmler and Wilkes 1994: both pieces of the HP 97560's curve give 11.07 ms at
 // 383 cylinders; its mean over all pairs is 12.83 ms.
 func TestHP97560Seek(t *testing.T) {
-	c := hp97560().Seek.Read
+	p := hp97560()
+	c := p.Seek.Read.over(p.Seek.Tracks)
 	below, above := c.time(383), c.time(383.000001)
 	for _, got := range []float64{below, above} {
 		if math.Abs(got/1e6-11.07) > 0.01 {
@@ -26,7 +27,7 @@ func TestHP97560Seek(t *testing.T) {
 
 // seekMean is the mean over all ordered pairs of n tracks, in ms, added up one
 // distance after the other.
-func seekMean(c Curve, n int) float64 {
+func seekMean(c motion, n int) float64 {
 	sum := 0.0
 	for d := 1; d < n; d++ {
 		sum += 2 * float64(n-d) * c.time(float64(d))
