@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,13 +11,38 @@ import (
 // Artifact is a kernel in the store. Paths are absolute.
 type Artifact struct {
 	Dir     string // the entry
-	Boot    string // for QEMU's -kernel: the vmlinux with a PVH entry, or the bzImage
-	BzImage string
+	Arch    string // x86_64, or um
+	Boot    string // for QEMU's -kernel: the vmlinux with a PVH entry, or the bzImage; for um the program linux
+	BzImage string // "" for um
 	Modules string // holds lib/modules/VERSION; "" if the kernel came without
 	Config  string // "" if it is not known
 	Version string // what uname -r says
 	Hash    string // identity: SHA-256 over bzImage, config and modules
 	Source  string // as resolved: linux-image-6.12.57+deb13-amd64=6.12.57-1, or a path
+	Build   *Build // how it was built here; nil if it was not
+}
+
+// Build is how a kernel was built from source code.
+type Build struct {
+	Commit   string   `json:"commit"`            // with the series applied; the same for the same patches everywhere
+	Tree     string   `json:"tree"`              // git's id of the files
+	Base     string   `json:"base"`              // the commit below the series
+	Patches  []Patch  `json:"patches,omitempty"` // in order
+	Own      []Patch  `json:"own,omitempty"`     // spindle's own, on top, for um
+	Dirty    bool     `json:"dirty,omitempty"`   // a working tree with changes: see dirty.diff
+	Arch     string   `json:"arch"`              //
+	Parts    []string `json:"config"`            // as asked for
+	Absent   []string `json:"absent,omitempty"`  // symbols that fragments ask for and the tree does not have
+	Unmet    []string `json:"unmet,omitempty"`   // symbols that did not become what fragments ask for, and why
+	Compiler string   `json:"compiler"`          // the first line of cc --version
+	Flags    []string `json:"flags,omitempty"`   // variables of make beyond those of every build
+	Notes    []string `json:"notes,omitempty"`   // what a reader should know of this build
+}
+
+// Patch is a patch of a series.
+type Patch struct {
+	Subject string `json:"subject"`
+	Commit  string `json:"commit"`
 }
 
 // record is the file kernel.json of an entry.
@@ -28,6 +54,8 @@ type record struct {
 	PVH     bool   `json:"pvh"`
 	Modules bool   `json:"modules"`
 	Config  string `json:"config,omitempty"` // where it came from
+	Arch    string `json:"arch,omitempty"`   // "" is x86_64
+	Build   *Build `json:"build,omitempty"`
 }
 
 const recordName = "kernel.json"
@@ -51,10 +79,14 @@ func load(dir string) (Artifact, error) {
 		return Artifact{}, fmt.Errorf("open kernel: %s: %w", filepath.Join(dir, recordName), err)
 	}
 	a := Artifact{
-		Dir: dir, Version: r.Version, Hash: r.Hash, Source: r.Source,
-		BzImage: filepath.Join(dir, "bzImage"),
+		Dir: dir, Version: r.Version, Hash: r.Hash, Source: r.Source, Build: r.Build,
+		Arch: cmp.Or(r.Arch, "x86_64"), Boot: filepath.Join(dir, "bzImage"),
 	}
-	a.Boot = a.BzImage
+	if a.Arch == "um" {
+		a.Boot = filepath.Join(dir, "linux")
+	} else {
+		a.BzImage = a.Boot
+	}
 	if r.PVH {
 		a.Boot = filepath.Join(dir, "vmlinux")
 	}

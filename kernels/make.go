@@ -15,6 +15,7 @@ type Env struct {
 	Store   *store.Store
 	Archive debian.Archive
 	AptDir  string // for debian.OpenRoot
+	Dir     string // repositories and object trees of builds; "" keeps them beside the store
 	Log     *progress.Log
 }
 
@@ -29,7 +30,10 @@ func Make(ctx context.Context, env Env, s Source) (Artifact, error) {
 		return Artifact{}, fault.Planf("kernel %s: %w", s, err)
 	}
 	make := fromPath
-	if s.Deb != "" {
+	switch {
+	case s.Builds():
+		make = fromCode
+	case s.Deb != "":
 		make = fromDeb
 	}
 	dir, err := make(ctx, env, s)

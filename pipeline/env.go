@@ -38,7 +38,7 @@ func NewEnv(st *store.Store, cache string, log *progress.Log, now func() time.Ti
 }
 
 func (e Env) kernels(p *Plan) kernels.Env {
-	return kernels.Env{Store: e.Store, Archive: p.Debian, AptDir: filepath.Join(e.Cache, "apt"), Log: e.Log}
+	return kernels.Env{Store: e.Store, Archive: p.Debian, AptDir: filepath.Join(e.Cache, "apt"), Dir: filepath.Join(e.Cache, "kernels"), Log: e.Log}
 }
 
 func (e Env) images(p *Plan) images.Env {
@@ -48,16 +48,15 @@ func (e Env) images(p *Plan) images.Env {
 // place makes the paths of a kernel source absolute: they are relative to the
 // plan's file, wherever spindle is started.
 func (e Env) place(p *Plan, s kernels.Source) kernels.Source {
-	for _, path := range []*string{&s.Path, &s.Modules} {
-		switch rest, home := strings.CutPrefix(*path, "~/"); {
-		case *path == "":
+	return s.Local(func(path string) string {
+		switch rest, home := strings.CutPrefix(path, "~/"); {
 		case home && e.Home != "":
-			*path = filepath.Join(e.Home, rest)
-		case !filepath.IsAbs(*path):
-			*path = filepath.Join(filepath.Dir(p.File), *path)
+			return filepath.Join(e.Home, rest)
+		case !filepath.IsAbs(path):
+			return filepath.Join(filepath.Dir(p.File), path)
 		}
-	}
-	return s
+		return path
+	})
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -42,7 +42,9 @@ func (d *decoder) set(n *node, v reflect.Value) {
 		v.Addr().Interface().(nodeReader).readNode(d, n)
 		return
 	}
-	if v.Addr().Type().Implements(textReaderType) {
+	// A list that has a text form may be written either way: config: FILE.
+	listed := v.Kind() == reflect.Slice && n.kind == sequence
+	if v.Addr().Type().Implements(textReaderType) && !listed {
 		d.text(n, v.Addr().Interface().(encoding.TextUnmarshaler))
 		return
 	}

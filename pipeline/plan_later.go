@@ -10,11 +10,6 @@ func laterKey(n *node) string {
 	for _, l := range []struct{ path, instead string }{
 		{"scale", "write the sizes and the memory as they shall be"},
 		{"compare", "the arms are what is compared"},
-		{"kernels.*.git", "take a package (deb: linux-image-6.12-amd64) or a kernel that is built (path: arch/x86/boot/bzImage)"},
-		{"kernels.*.rev", "take a package (deb:) or a kernel that is built (path:)"},
-		{"kernels.*.series", "apply the patches and build, then give the kernel by path:"},
-		{"kernels.*.tarball", "build it, then give the kernel by path:"},
-		{"kernels.*.config", "build it, then give the kernel by path:"},
 		{"drives.*.passthrough", "drives are modelled (profile: sata-7200)"},
 		{"drives.*.destroy", "drives are modelled (profile: sata-7200)"},
 		{"drives.*.count", "a drive is one disk"},
