@@ -78,8 +78,7 @@ func TestDebianKernel(t *testing.T) {
 
 	t.Run("no kernel", func(t *testing.T) {
 		env := env
-		env.Store = openStore(t)
-		if _, err := Make(t.Context(), env, Source{Deb: "hello"}); fault.Of(err) != fault.Plan || !strings.Contains(err.Error(), "it is no kernel") {
+		if _, err := Make(t.Context(), env, Source{Deb: "hello"}); fault.Of(err) != fault.Plan || !strings.Contains(err.Error(), "holds no kernel image") {
 			t.Error(err)
 		}
 	})

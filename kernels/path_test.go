@@ -191,6 +191,10 @@ func TestSourceValidate(t *testing.T) {
 		{Source{Deb: "linux-image-amd64="}, "deb "},
 		{Source{Deb: "-o=x"}, "deb "},
 		{Source{Deb: "Linux 6.12"}, "deb "},
+		{Source{Deb: "bash"}, "deb bash: "},
+		{Source{Deb: "linux-headers-amd64"}, "deb linux-headers-amd64: "},
+		{Source{Deb: "linux-image-amd64-signed-template=1"}, "deb linux-image-amd64-signed-template=1: "},
+		{Source{Deb: "linux-image-6.12.57+deb13-amd64-dbg"}, "deb linux-image-6.12.57+deb13-amd64-dbg: "},
 	} {
 		err := tt.source.Validate()
 		switch {

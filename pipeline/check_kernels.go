@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"spindle/internal/fault"
 	"spindle/kernels"
 )
 
@@ -20,9 +19,22 @@ import (
 func (p *Plan) CheckKernels(made map[string]kernels.Artifact) error {
 	s := &source{file: p.source.file, lines: p.source.lines}
 	for _, name := range p.kernelsUsed() {
+		if _, ok := made[name]; !ok {
+			return fmt.Errorf("check kernel %s: it was not made", name)
+		}
+	}
+	if err := p.checkKernels(s, made); err != nil {
+		return err
+	}
+	return s.err()
+}
+
+// checkKernels does so for those that were made.
+func (p *Plan) checkKernels(s *source, made map[string]kernels.Artifact) error {
+	for _, name := range p.kernelsUsed() {
 		a, ok := made[name]
 		if !ok {
-			return fmt.Errorf("check kernel %s: it was not made", name)
+			continue
 		}
 		guest, err := a.Lacks(kernels.Need{})
 		if err != nil {
@@ -42,19 +54,7 @@ func (p *Plan) CheckKernels(made map[string]kernels.Artifact) error {
 			}
 		}
 	}
-	return s.err()
-}
-
-// atKernel gives an error of making a kernel its place in the plan, if it is
-// the plan's fault.
-func (p *Plan) atKernel(name string, err error) error {
-	if fault.Of(err) != fault.Plan {
-		return fmt.Errorf("kernel %s: %w", name, err)
-	}
-	s := &source{file: p.source.file, lines: p.source.lines}
-	s.entry(p.root.get("kernels", name), "kernel %s: %v", name, err)
-	placed := &fault.Error{Kind: fault.Plan, Err: s.problems, Hint: fault.Hint(err)}
-	return placed
+	return nil
 }
 
 // demand is one entry of the plan that asks something of a kernel.

@@ -26,25 +26,6 @@ type Kit struct {
 	Early map[string]time.Duration
 }
 
-// MakeKernels makes the plan's kernels and holds their configurations against
-// its conditions: a filesystem that a kernel lacks is told here, before an
-// image is built or a guest boots.
-func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Artifact, error) {
-	made := make(map[string]kernels.Artifact, len(p.Kernels))
-	for _, name := range sortedKeys(p.Kernels) {
-		a, err := kernels.Make(ctx, env.kernels(p), env.place(p, p.Kernels[name]))
-		if err != nil {
-			return nil, p.atKernel(name, err)
-		}
-		env.Log.Printf("kernel %s: %s", name, a.Source)
-		made[name] = a
-	}
-	if err := p.CheckKernels(made); err != nil {
-		return nil, err
-	}
-	return made, nil
-}
-
 // Prepare makes what the plan's samples share: kernels, root image, an
 // initramfs per kernel; and finds the accelerator by a real boot.
 func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {

@@ -68,16 +68,30 @@ func (a *app) checkPlan(ctx context.Context, path string, offline bool) error {
 	if err != nil {
 		return err
 	}
-	if offline {
-		a.log.Printf("kernels not looked at: --offline")
-	} else {
-		env, err := a.env()
-		if err != nil {
-			return err
-		}
-		if _, err := pipeline.MakeKernels(ctx, env, p); err != nil {
-			return err
-		}
+	if err := a.checkKernels(ctx, p, offline); err != nil {
+		return err
 	}
 	return pipeline.WriteCheck(a.stdout, p, pipeline.AssumedOverhead(p.Machine.Accel))
+}
+
+// checkKernels looks at the kernels: those that are files of this host also
+// without a network.
+func (a *app) checkKernels(ctx context.Context, p *pipeline.Plan, offline bool) error {
+	local, remote := p.LocalKernels()
+	if offline && len(remote) > 0 {
+		a.log.Printf("kernels not looked at: %s (--offline)", strings.Join(remote, ", "))
+	}
+	if offline && len(local) == 0 {
+		return nil
+	}
+	env, err := a.env()
+	if err != nil {
+		return err
+	}
+	if offline {
+		_, err = pipeline.MakeLocalKernels(ctx, env, p)
+	} else {
+		_, err = pipeline.MakeKernels(ctx, env, p)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -180,37 +181,50 @@ func (r *Root) absent(ctx context.Context, name string) error {
 	names = slices.DeleteFunc(names, func(n string) bool {
 		return prefix != "" && (strings.HasSuffix(n, "-dbg") || strings.HasSuffix(n, "-unsigned") || strings.HasSuffix(n, "-template"))
 	})
+	e := &fault.Error{
+		Kind: fault.Plan, Reason: "package",
+		Hint: "other packages may be in other suites, such as bookworm-backports or sid: debian: {suites: [...]}",
+	}
 	more := ""
-	if found := seriesThere(name, names); len(found) > 0 {
-		more = "; of that flavour there are the series " + strings.Join(found, ", ")
+	if there, err := r.newest(ctx, name, names); err != nil {
+		return err
+	} else if len(there) > 0 {
+		more = "; of that flavour there are " + strings.Join(there, ", ")
 	} else if found := near(name, names); len(found) > 0 {
 		more = "; near it are " + strings.Join(found, ", ")
+		e.Hint = ""
 	}
-	return &fault.Error{
-		Kind: fault.Plan, Reason: "package",
-		Err:  fmt.Errorf("package %s: %w (suites %s)%s", name, errAbsent, strings.Join(r.archive.Suites, ", "), more),
-		Hint: "name other suites in the plan: debian: {suites: [...]}",
-	}
+	e.Err = fmt.Errorf("package %s: %w (suites %s)%s", name, errAbsent, strings.Join(r.archive.Suites, ", "), more)
+	return e
 }
 
 var imageName = regexp.MustCompile(`^linux-image-([0-9]+\.[0-9]+)[.-]`)
 
-// seriesThere gives the series that have kernels of the flavour in name,
-// sorted as versions.
-func seriesThere(name string, names []string) []string {
+// newest gives what could be written in place of a name for a series and a
+// flavour, with the version that each means: "linux-image-6.12-amd64 (6.12.57-1)",
+// sorted as versions. Nothing if the name is of another form.
+func (r *Root) newest(ctx context.Context, name string, names []string) ([]string, error) {
 	m := seriesName.FindStringSubmatch(name)
 	if m == nil {
-		return nil
+		return nil, nil
 	}
-	var out []string
+	of := make(map[string][]string) // series -> its packages of the flavour
 	for _, n := range names {
-		f := imageName.FindStringSubmatch(n)
-		if f != nil && !slices.Contains(out, f[1]) && len(ofSeries([]string{n}, f[1], m[2])) > 0 {
-			out = append(out, f[1])
+		if f := imageName.FindStringSubmatch(n); f != nil && len(ofSeries([]string{n}, f[1], m[2])) > 0 {
+			of[f[1]] = append(of[f[1]], n)
 		}
 	}
-	slices.SortFunc(out, Compare)
-	return out
+	var out []string
+	for _, s := range slices.SortedFunc(maps.Keys(of), Compare) {
+		all, err := r.show(ctx, of[s]...)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) > 0 {
+			out = append(out, fmt.Sprintf("linux-image-%s-%s (%s)", s, m[2], all[0]["Version"]))
+		}
+	}
+	return out, nil
 }
 
 func otherVersions(name, version string, all []stanza) error {

@@ -174,6 +174,12 @@ func (r *Root) update(ctx context.Context, age time.Duration) error {
 		r.log.Printf("apt: cannot renew the package lists, so those of %s are used: %v", last.Format("2006-01-02 15:04"), err)
 		return nil
 	}
+	if missing := missingSuites(err); missing != nil {
+		return &fault.Error{
+			Kind: fault.Plan, Reason: "suite", Err: fmt.Errorf("update package lists: %w", missing),
+			Hint: "suites are named as in " + r.archive.Mirror + "/dists; those that Debian has dropped are at archive.debian.org: debian: {mirror: http://archive.debian.org/debian}",
+		}
+	}
 	e := fault.New(fault.Machinery, "archive", fmt.Errorf("update package lists: %w", err))
 	e.Hint = "is " + r.archive.Mirror + " reachable? http_proxy in the environment names a proxy, debian: {mirror: URL} in the plan another mirror"
 	return e

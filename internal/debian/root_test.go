@@ -3,6 +3,7 @@ package debian
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -104,8 +105,8 @@ func TestResolve(t *testing.T) {
 		{"linux-image-6.1-rt-amd64", "", "linux-image-6.1.0-10-rt-amd64=6.1.100-1 in old"},
 		{"linux-image-6.12-cloud-amd64", "", "linux-image-6.12.10+deb13-cloud-amd64=6.12.10-1 in new"},
 
-		{"linux-image-6.13-cloud-amd64", "", "package linux-image-6.13-cloud-amd64: not in the archive (suites old, old-security, new); of that flavour there are the series 6.1, 6.12"},
-		{"linux-image-6.12-rt-amd64", "", "of that flavour there are the series 6.1"},
+		{"linux-image-6.13-cloud-amd64", "", "package linux-image-6.13-cloud-amd64: not in the archive (suites old, old-security, new); of that flavour there are linux-image-6.1-cloud-amd64 (6.1.100-1), linux-image-6.12-cloud-amd64 (6.12.10-1)"},
+		{"linux-image-6.12-rt-amd64", "", "of that flavour there are linux-image-6.1-rt-amd64 (6.1.100-1)"},
 		{"linux-image-amd46", "", "near it are linux-image-amd64"},
 		{"helo", "", "near it are hello"},
 		{"nothing-like-it", "", "package nothing-like-it: not in the archive (suites old, old-security, new)"},
@@ -209,6 +210,34 @@ func TestSignatures(t *testing.T) {
 				t.Errorf("fault of %s, hint %q: %v", fault.Of(err), fault.Hint(err), err)
 			}
 		})
+	}
+}
+
+// A mirror that answers and has no such suite is the plan's fault, and names
+// every suite; one that does not answer, or cannot, is not.
+func TestMissingSuites(t *testing.T) {
+	m := serve(t)
+	a := m.archive(t, "nope", "new", "gone-security")
+	_, err := OpenRoot(t.Context(), t.TempDir(), a, nil)
+	var missing MissingSuites
+	if !errors.As(err, &missing) || fault.Of(err) != fault.Plan || fault.Hint(err) == "" {
+		t.Fatalf("fault of %s, hint %q: %v", fault.Of(err), fault.Hint(err), err)
+	}
+	want := MissingSuites{{"nope", a.Mirror}, {"gone-security", a.Security}}
+	if d := cmp.Diff(want, missing); d != "" {
+		t.Error(d)
+	}
+
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "out of order", http.StatusForbidden)
+	}))
+	t.Cleanup(broken.Close)
+	for _, mirror := range []string{broken.URL, "http://127.0.0.1:1"} {
+		a := m.archive(t, "new")
+		a.Mirror = mirror
+		if _, err := OpenRoot(t.Context(), t.TempDir(), a, nil); err == nil || fault.Of(err) != fault.Machinery {
+			t.Errorf("%s: fault of %s: %v", mirror, fault.Of(err), err)
+		}
 	}
 }
 
