@@ -1,13 +1,33 @@
 package disk
 
-import "math"
+import (
+	"math"
+
+	"spindle/pipeline/drive/dirty"
+	"spindle/pipeline/drive/timing"
+)
 
 func (d *Disk) inFlight() int64 {
 	var n int64
 	for _, e := range d.flight {
-		n += e.end - e.start
+		n += e.End - e.Start
 	}
 	return n
+}
+
+// Volatile gives the stretches of [from, to) whose latest content only the
+// write-back cache holds; see [timing.Cache].
+func (d *Disk) Volatile(from, to int64) []timing.Extent {
+	var list []timing.Extent
+	for p := d.dirty.Find(from); d.dirty.At(p) != nil; p = d.dirty.After(p) {
+		e := d.dirty.At(p)
+		if e.Start >= to {
+			break
+		}
+		first, last := max(e.Start, from), min(e.End, to)
+		list = append(list, timing.Extent{LBA: first, Sectors: last - first})
+	}
+	return list
 }
 
 // fill moves waiting writes into the cache as far as there is room. A write is
@@ -17,14 +37,14 @@ func (d *Disk) fill() {
 	for len(d.admit) > 0 {
 		c := d.admit[0]
 		end := c.end()
-		if d.dirty.run(c.next()) < end { // else it replaces what is there
+		if d.dirty.Run(c.next()) < end { // else it replaces what is there
 			end = min(end, c.next()+d.cache-d.Dirty())
 		}
 		if end <= c.next() {
 			return
 		}
 		d.forget(c.next(), end)
-		d.dirty.write(c.next(), end, d.epoch, d.now)
+		d.dirty.Write(c.next(), end, d.epoch, d.now)
 		c.served = end - c.LBA
 		if c.served < c.Sectors {
 			return
@@ -46,11 +66,11 @@ func (d *Disk) flush(c *command) {
 func (d *Disk) settleFlushes() {
 	for len(d.flushes) > 0 {
 		c := d.flushes[0]
-		if d.dirty.upTo(c.epoch) > 0 {
+		if d.dirty.UpTo(c.epoch) > 0 {
 			return
 		}
 		for _, e := range d.flight {
-			if e.epoch <= c.epoch {
+			if e.Epoch <= c.epoch {
 				return
 			}
 		}
@@ -65,9 +85,9 @@ func (d *Disk) destage() {
 	d.stopStream()
 	lba := d.pick()
 	to := d.g.locate(lba)
-	op := &operation{first: lba, last: min(d.dirty.run(lba), lba+to.spt-to.sector)}
+	op := &operation{first: lba, last: min(d.dirty.Run(lba), lba+to.spt-to.sector)}
 	d.transfer(op, true)
-	d.dirty.remove(op.first, op.last, func(e extent) { d.flight = append(d.flight, e) })
+	d.dirty.Remove(op.first, op.last, func(e dirty.Extent) { d.flight = append(d.flight, e) })
 }
 
 // pick chooses the address at which to destage. It looks at the next extents
@@ -76,33 +96,33 @@ func (d *Disk) destage() {
 // that it waits for; and what is too old goes first.
 func (d *Disk) pick() int64 {
 	limit := uint64(math.MaxUint64)
-	if len(d.flushes) > 0 && d.dirty.upTo(d.flushes[0].epoch) > 0 {
+	if len(d.flushes) > 0 && d.dirty.UpTo(d.flushes[0].epoch) > 0 {
 		limit = d.flushes[0].epoch
 	}
 	age := d.p.WriteCache.AgeLimit.Std()
 	if d.now-d.checked > age {
-		if e, ok := d.dirty.oldest(); ok {
-			d.checked = e.born
-			if d.now-e.born > age {
-				return e.start
+		if e, ok := d.dirty.Oldest(); ok {
+			d.checked = e.Born
+			if d.now-e.Born > age {
+				return e.Start
 			}
 		}
 	}
 	best, soonest := int64(-1), math.Inf(1)
 	seen := 0
 	look := func(from, to int64) {
-		for p := d.dirty.find(from); seen < d.p.WriteCache.Window; p = d.dirty.after(p) {
-			e := d.dirty.at(p)
-			if e == nil || e.start >= to {
+		for p := d.dirty.Find(from); seen < d.p.WriteCache.Window; p = d.dirty.After(p) {
+			e := d.dirty.At(p)
+			if e == nil || e.Start >= to {
 				return
 			}
-			if e.epoch > limit {
+			if e.Epoch > limit {
 				continue
 			}
 			seen++
-			t := d.arm.reach(float64(d.now), d.g.locate(e.start), true, float64(d.p.Seek.Jitter))
+			t := d.arm.reach(float64(d.now), d.g.locate(e.Start), true, float64(d.p.Seek.Jitter))
 			if t < soonest {
-				best, soonest = e.start, t
+				best, soonest = e.Start, t
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"spindle/pipeline/drive/dirty"
 	"spindle/pipeline/drive/timing"
 )
 
@@ -42,11 +43,11 @@ type Disk struct {
 	op       *operation // what the arm does; nil when nobody waits for it
 	segments []*segment
 	stream   stream
-	dirty    extents
-	flight   []extent // being destaged: neither dirty nor clean
-	epoch    uint64   // flushes that arrived
-	position int64    // address after the last that was transferred
-	turn     bool     // destaging had the last turn
+	dirty    dirty.Set
+	flight   []dirty.Extent // being destaged: neither dirty nor clean
+	epoch    uint64         // flushes that arrived
+	position int64          // address after the last that was transferred
+	turn     bool           // destaging had the last turn
 	quiet    time.Duration
 	checked  time.Duration // no dirty data was written before this
 }
@@ -93,7 +94,7 @@ func New(p Profile, o Options) (*Disk, error) {
 func (d *Disk) Sectors() int64 { return d.g.sectors }
 
 // Dirty is how many sectors the write-back cache holds for the media.
-func (d *Disk) Dirty() int64 { return d.dirty.sectors + d.inFlight() }
+func (d *Disk) Dirty() int64 { return d.dirty.Sectors() + d.inFlight() }
 
 // Arrive takes a request at the time now, which must not be earlier than any
 // time given before. The range must lie within the disk.
@@ -150,7 +151,7 @@ func (d *Disk) event() (due time.Duration, ok bool) {
 	}
 	if d.op != nil {
 		soonest(d.op.end)
-	} else if d.dirty.sectors > 0 {
+	} else if d.dirty.Sectors() > 0 {
 		// Only reading ahead and lingering keep an idle arm from destaging.
 		soonest(max(d.quiet, d.streamEnd()))
 	}
@@ -218,7 +219,7 @@ func (d *Disk) begin(c *command) {
 	case c.Op == timing.Flush:
 		d.flush(c)
 	case c.Op == timing.Trim:
-		d.dirty.remove(c.LBA, c.end(), nil)
+		d.dirty.Remove(c.LBA, c.end(), nil)
 		d.forget(c.LBA, c.end())
 		d.complete(c, d.now)
 		d.settleFlushes()
@@ -257,10 +258,10 @@ func (d *Disk) cached(lba, end int64) bool {
 // held is how far from lba on the write-back cache has everything.
 func (d *Disk) held(lba int64) int64 {
 	for {
-		to := d.dirty.run(lba)
+		to := d.dirty.Run(lba)
 		for _, e := range d.flight {
-			if e.start <= to && to < e.end {
-				to = e.end
+			if e.Start <= to && to < e.End {
+				to = e.End
 			}
 		}
 		if to == lba {

@@ -31,7 +31,7 @@ func (d *Disk) dispatch() {
 	d.serveCached()
 	waiting := len(d.queue) > 0
 	// Somebody waits for data to reach the media.
-	pressed := (len(d.admit) > 0 || len(d.flushes) > 0) && d.dirty.sectors > 0
+	pressed := (len(d.admit) > 0 || len(d.flushes) > 0) && d.dirty.Sectors() > 0
 	switch {
 	case waiting && (!pressed || d.turn):
 		d.turn = false
@@ -39,7 +39,7 @@ func (d *Disk) dispatch() {
 	case pressed:
 		d.turn = true
 		d.destage()
-	case d.dirty.sectors > 0 && d.now >= d.quiet && d.now >= d.streamEnd():
+	case d.dirty.Sectors() > 0 && d.now >= d.quiet && d.now >= d.streamEnd():
 		d.destage()
 	}
 }
@@ -160,7 +160,7 @@ func (d *Disk) finish(op *operation) {
 	switch {
 	case c.Op == timing.Write:
 		// The media is newer than the cache now.
-		d.dirty.remove(op.first, op.last, nil)
+		d.dirty.Remove(op.first, op.last, nil)
 		d.settleFlushes()
 		d.fill()
 	case !op.along:

@@ -1,4 +1,4 @@
-package disk
+package dirty
 
 import (
 	"math/rand/v2"
@@ -7,15 +7,15 @@ import (
 )
 
 // The set against an array with one entry a sector.
-func TestExtents(t *testing.T) {
+func TestSet(t *testing.T) {
 	type cell struct {
 		dirty bool
-		epoch uint64
-		born  time.Duration
+		Epoch uint64
+		Born  time.Duration
 	}
 	const size = 20000
 	r := rand.New(rand.NewPCG(5, 5))
-	var s extents
+	var s Set
 	naive := make([]cell, size)
 	for step := range 6000 {
 		now := time.Duration(step)
@@ -26,7 +26,7 @@ func TestExtents(t *testing.T) {
 			to = min(from+r.Int64N(size), size)
 		}
 		if r.IntN(3) > 0 {
-			s.write(from, to, epoch, now)
+			s.Write(from, to, epoch, now)
 			for i := from; i < to; i++ {
 				if !naive[i].dirty {
 					naive[i] = cell{true, epoch, now}
@@ -34,15 +34,15 @@ func TestExtents(t *testing.T) {
 			}
 		} else {
 			at := from
-			s.remove(from, to, func(e extent) {
-				for ; at < e.start; at++ {
+			s.Remove(from, to, func(e Extent) {
+				for ; at < e.Start; at++ {
 					if naive[at].dirty {
 						t.Fatalf("step %d: sector %d was there and not shown", step, at)
 					}
 				}
-				for ; at < e.end; at++ {
-					if !naive[at].dirty || naive[at].epoch != e.epoch {
-						t.Fatalf("step %d: sector %d shown as epoch %d, is %+v", step, at, e.epoch, naive[at])
+				for ; at < e.End; at++ {
+					if !naive[at].dirty || naive[at].Epoch != e.Epoch {
+						t.Fatalf("step %d: sector %d shown as epoch %d, is %+v", step, at, e.Epoch, naive[at])
 					}
 				}
 			})
@@ -58,25 +58,25 @@ func TestExtents(t *testing.T) {
 		}
 		// Everything, in order, with the right epoch, merged where it can be.
 		var sum, upTo int64
-		last := extent{end: -1}
-		for p := s.find(0); s.at(p) != nil; p = s.after(p) {
-			e := *s.at(p)
-			if e.start < last.end || e.start >= e.end || e.start == last.end && e.epoch == last.epoch {
+		last := Extent{End: -1}
+		for p := s.Find(0); s.At(p) != nil; p = s.After(p) {
+			e := *s.At(p)
+			if e.Start < last.End || e.Start >= e.End || e.Start == last.End && e.Epoch == last.Epoch {
 				t.Fatalf("step %d: %+v after %+v", step, e, last)
 			}
-			oldest := e.born + 1
-			for i := e.start; i < e.end; i++ {
-				if !naive[i].dirty || naive[i].epoch != e.epoch {
+			oldest := e.Born + 1
+			for i := e.Start; i < e.End; i++ {
+				if !naive[i].dirty || naive[i].Epoch != e.Epoch {
 					t.Fatalf("step %d: sector %d is %+v, in the set %+v", step, i, naive[i], e)
 				}
-				oldest = min(oldest, naive[i].born)
+				oldest = min(oldest, naive[i].Born)
 			}
-			if oldest < e.born {
+			if oldest < e.Born {
 				t.Fatalf("step %d: %+v holds a sector born at %d", step, e, oldest)
 			}
-			sum += e.end - e.start
-			if e.epoch <= epoch/2 {
-				upTo += e.end - e.start
+			sum += e.End - e.Start
+			if e.Epoch <= epoch/2 {
+				upTo += e.End - e.Start
 			}
 			last = e
 		}
@@ -86,14 +86,14 @@ func TestExtents(t *testing.T) {
 				want++
 			}
 		}
-		if sum != want || s.sectors != want || s.upTo(epoch/2) != upTo {
-			t.Fatalf("step %d: %d sectors listed, %d counted, want %d; up to epoch %d: %d, want %d", step, sum, s.sectors, want, epoch/2, s.upTo(epoch/2), upTo)
+		if sum != want || s.sectors != want || s.UpTo(epoch/2) != upTo {
+			t.Fatalf("step %d: %d sectors listed, %d counted, want %d; up to epoch %d: %d, want %d", step, sum, s.sectors, want, epoch/2, s.UpTo(epoch/2), upTo)
 		}
 		end := from
 		for end < size && naive[end].dirty {
 			end++
 		}
-		if got := s.run(from); got != end {
+		if got := s.Run(from); got != end {
 			t.Fatalf("step %d: run from %d ends at %d, want %d", step, from, got, end)
 		}
 	}
@@ -107,17 +107,17 @@ func TestExtents(t *testing.T) {
 func BenchmarkExtents(b *testing.B) {
 	for name, n := range map[string]int64{"4Ki": 4 << 10, "128Ki": 128 << 10} {
 		b.Run(name, func(b *testing.B) {
-			var s extents
+			var s Set
 			r := rand.New(rand.NewPCG(1, 1))
 			for range n {
 				lba := r.Int64N(1<<30) * 16
-				s.write(lba, lba+8, 0, 0)
+				s.Write(lba, lba+8, 0, 0)
 			}
 			for b.Loop() {
 				lba := r.Int64N(1<<30) * 16
-				s.write(lba, lba+8, 0, 0)
-				e := *s.at(s.find(r.Int64N(1 << 33)))
-				s.remove(e.start, e.end, nil)
+				s.Write(lba, lba+8, 0, 0)
+				e := *s.At(s.Find(r.Int64N(1 << 33)))
+				s.Remove(e.Start, e.End, nil)
 			}
 		})
 	}
