@@ -93,7 +93,7 @@ func (p *Plan) atKernel(s *source, name string, err error) (archive bool) {
 	var missing debian.MissingSuites
 	if !errors.As(err, &missing) {
 		at := p.root.get("kernels", name)
-		for _, key := range []string{"deb", "path"} {
+		for _, key := range []string{"deb", "path", "git", "tarball", "tree"} {
 			if v := at.get(key); v != nil {
 				s.value(v, "kernel %s: %v", name, err)
 				return false
