@@ -45,7 +45,7 @@ func TestSATADrive(t *testing.T) {
 	if err := r.bringUp(t.Context(), env, kit, p, 1, cell, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := r.begin(t.Context(), p, cell); err != nil || !j.ready {
+	if j, err := r.begin(t.Context(), kit, p, cell); err != nil || !j.ready {
 		t.Fatalf("set up: %+v, %v", j, err)
 	}
 	for command, want := range map[string]string{

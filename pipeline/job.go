@@ -45,7 +45,7 @@ type job struct {
 }
 
 // jobOf says in the guest's words what the cell asks for.
-func jobOf(p *Plan, cell record.Cell) (workloads.Job, error) {
+func jobOf(k *Kit, p *Plan, cell record.Cell) (workloads.Job, error) {
 	arm, c := p.Arm(cell.Arm), cell.Condition
 	w, ok := p.Workload(c.Workload)
 	if arm == nil || !ok {
@@ -64,11 +64,13 @@ func jobOf(p *Plan, cell record.Cell) (workloads.Job, error) {
 		Scheduler:    c.Scheduler,
 		Queue:        maps.Clone(arm.Queue),
 		Sysctl:       maps.Clone(arm.Sysctl),
+		Packages:     k.Image.Packages,
 		Workload:     w,
 		SampleEvery:  unit.Duration(time.Second),
 		Limit:        unit.Duration(p.SampleLimit(c)),
 		Dir:          jobDir,
 	}
+	j.Packages = j.UsedPackages()
 	if d.Bus == drive.AHCI {
 		// An AHCI port always has 32 slots; the kernel is told to use as many
 		// as the drive takes.
@@ -78,9 +80,9 @@ func jobOf(p *Plan, cell record.Cell) (workloads.Job, error) {
 }
 
 // begin hands the job to the guest and waits until all is set up.
-func (r *rig) begin(ctx context.Context, p *Plan, cell record.Cell) (*job, error) {
+func (r *rig) begin(ctx context.Context, k *Kit, p *Plan, cell record.Cell) (*job, error) {
 	began := time.Now()
-	w, err := jobOf(p, cell)
+	w, err := jobOf(k, p, cell)
 	if err != nil {
 		return nil, err
 	}

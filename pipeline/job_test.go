@@ -54,7 +54,7 @@ func TestJobOf(t *testing.T) {
 	} {
 		tc.want.Drive, tc.want.Filesystem, tc.want.Scheduler, tc.want.Workload = "spindle-d0", tc.filesystem, tc.scheduler, w
 		tc.want.SampleEvery, tc.want.Limit, tc.want.Dir = unit.Duration(time.Second), unit.Duration(90*time.Second), jobDir
-		got, err := jobOf(p, record.Cell{Arm: tc.arm, Condition: record.Condition{Drive: tc.drive, Filesystem: tc.filesystem, Scheduler: tc.scheduler, Workload: "w"}})
+		got, err := jobOf(&Kit{}, p, record.Cell{Arm: tc.arm, Condition: record.Condition{Drive: tc.drive, Filesystem: tc.filesystem, Scheduler: tc.scheduler, Workload: "w"}})
 		if err != nil {
 			t.Error(err)
 			continue
@@ -68,7 +68,7 @@ func TestJobOf(t *testing.T) {
 		}
 	}
 	// The job's maps are its own: what is done with them is not done to the plan.
-	job, err := jobOf(p, record.Cell{Arm: "tuned", Condition: p.Grid()[0]})
+	job, err := jobOf(&Kit{}, p, record.Cell{Arm: "tuned", Condition: p.Grid()[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestJobOfNoCell(t *testing.T) {
 		{Arm: "other", Condition: p.Grid()[0]},
 		{Arm: "plain", Condition: record.Condition{Drive: "sata", Filesystem: "ext4", Scheduler: "none", Workload: "other"}},
 	} {
-		if _, err := jobOf(p, cell); err == nil {
+		if _, err := jobOf(&Kit{}, p, cell); err == nil {
 			t.Errorf("%v: there is a job", cell)
 		}
 	}

@@ -38,7 +38,7 @@ func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell rec
 	err := r.bringUp(ctx, env, k, p, block, cell, dir)
 	s.BootSeconds = r.boot.Seconds()
 	if err == nil {
-		err = r.work(ctx, p, &s, dir)
+		err = r.work(ctx, k, p, &s, dir)
 	}
 	s.Host, s.TotalSeconds = noise.stop(), time.Since(began).Seconds()
 	if err != nil && fault.Of(err) == fault.Kernel {
@@ -49,8 +49,8 @@ func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell rec
 }
 
 // work runs the cell's job in the booted guest and fills in the sample.
-func (r *rig) work(ctx context.Context, p *Plan, s *record.Sample, dir string) error {
-	j, err := r.begin(ctx, p, s.Cell)
+func (r *rig) work(ctx context.Context, k *Kit, p *Plan, s *record.Sample, dir string) error {
+	j, err := r.begin(ctx, k, p, s.Cell)
 	if err != nil {
 		return r.explain(ctx, err)
 	}

@@ -36,7 +36,7 @@ func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File,
 	if err := r.bringUp(ctx, env, kit, p, 1, cell, dir); err != nil {
 		return err
 	}
-	j, err := r.begin(ctx, p, cell)
+	j, err := r.begin(ctx, kit, p, cell)
 	if err != nil {
 		return r.explain(ctx, err)
 	}

@@ -23,6 +23,10 @@ type Job struct {
 	Device    map[string]string `json:"device,omitempty"`    // below /sys/block/X/device: "queue_depth"
 	Sysctl    map[string]string `json:"sysctl,omitempty"`    // "vm.dirty_ratio"
 
+	// Packages are those of the image with their versions, as far as the host
+	// knows them. It need not send those that the job does not use.
+	Packages map[string]string `json:"packages,omitempty"`
+
 	Workload    Spec          `json:"workload"`
 	SampleEvery unit.Duration `json:"sample_every,omitempty"` // 0 is a second
 	Limit       unit.Duration `json:"limit,omitempty"`        // of the workload, and of each step before it; 0 is none

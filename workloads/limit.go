@@ -22,6 +22,7 @@ const dieFor = 10 * time.Second
 // kills it: an outcome of the kernel. A program that does not die then is left
 // behind, as the guest will be.
 func (r *run) supervise(ctx context.Context, c proc.Cmd) error {
+	c.Unguarded = true // the guest ends with its job
 	p, err := proc.Start(ctx, c)
 	if err != nil {
 		return err

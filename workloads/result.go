@@ -30,7 +30,7 @@ type Result struct {
 	Mount    string            `json:"mount,omitempty"`    // exact command line
 	Metrics  []record.Metric   `json:"metrics,omitempty"`
 	CPUBusy  float64           `json:"cpu_busy"`           // share of the guest's CPUs during the workload, 0..1; waiting for I/O is idle
-	Programs map[string]string `json:"programs,omitempty"` // name -> what it says is its version
+	Programs map[string]string `json:"programs,omitempty"` // name -> its package and version, or what it says itself
 	Warnings []string          `json:"warnings,omitempty"`
 }
 

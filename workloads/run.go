@@ -22,6 +22,7 @@ type run struct {
 	job     Job
 	program program
 	drive   blockdev.Drive
+	wbt     string // its wbt_lat_usec before anything was set; "" if it has none
 	dir     string // where the workload's files go; the mount point
 	target  string // the drive's device node if there is no file system, else ""
 	mounted bool

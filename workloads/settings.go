@@ -144,6 +144,9 @@ func (k knob) took(text string) bool {
 // settings reads back what a report says of the guest, the knobs included.
 func (r *run) settings(ks []knob) map[string]string {
 	out := r.drive.Describe()
+	if r.wbt != "" {
+		out["wbt_lat_usec_default"] = r.wbt
+	}
 	dir := r.sys.sysctl("vm")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {

@@ -42,6 +42,12 @@ type Cmd struct {
 	// person at the terminal (sudo wants a password). Only the program itself
 	// and what carries the mark are signalled then.
 	Terminal bool
+
+	// Unguarded does without the guardian: nothing ends the program when this
+	// process is killed, beside the kernel's signal to a direct child. It saves
+	// the start of a shell, and is right only where nothing outlives this
+	// process anyway, as in a guest that is used once.
+	Unguarded bool
 }
 
 // Output is what a program wrote, as far as its Cmd did not send it elsewhere.

@@ -80,7 +80,10 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 	}
 	// The guardian runs before the first child does, so that a child whose
 	// group it was not yet told of is still found by its mark.
-	if err := g.ready(); err != nil {
+	if !c.Unguarded {
+		err = g.ready()
+	}
+	if err != nil {
 		feed(false)
 		return fail(err)
 	}
@@ -89,7 +92,7 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 		return fail(err)
 	}
 	feed(true)
-	if err := p.register(g); err != nil {
+	if err := p.register(g, c.Unguarded); err != nil {
 		p.Kill()
 		p.reap(ctx)
 		return fail(err)
@@ -105,11 +108,14 @@ func Start(ctx context.Context, c Cmd) (*Process, error) {
 
 // register tells the guardian of the program's group. Not even a program that
 // has ended already is reaped before reap runs, so the group is still its own.
-func (p *Process) register(g *guard) (err error) {
+func (p *Process) register(g *guard, unguarded bool) (err error) {
 	if p.start, err = startTime(p.Pid()); err != nil {
 		return err
 	}
 	if !p.cmd.SysProcAttr.Setpgid {
+		return nil
+	}
+	if unguarded {
 		return nil
 	}
 	p.group = fmt.Sprintf("pg %d %d", p.Pid(), p.start)

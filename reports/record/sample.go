@@ -68,7 +68,7 @@ type Sample struct {
 
 	Metrics  []Metric          `json:"metrics,omitempty"`
 	Settings map[string]string `json:"settings,omitempty"` // read back in the guest
-	Programs map[string]string `json:"programs,omitempty"` // name -> version, as they said themselves
+	Programs map[string]string `json:"programs,omitempty"` // name -> version
 	Mkfs     string            `json:"mkfs,omitempty"`     // exact command line
 	Mount    string            `json:"mount,omitempty"`    // exact command line
 	Warnings []string          `json:"warnings,omitempty"`

@@ -161,7 +161,7 @@ func startWriter(ctx context.Context, o Options, self []string, stdout *os.File)
 	}
 	defer w.Close()
 	args := append(append([]string(nil), self[1:]...), writerRole, string(text))
-	p, err := proc.Start(ctx, proc.Cmd{Path: self[0], Args: args, Stdout: stdout, ExtraFiles: []*os.File{w}})
+	p, err := proc.Start(ctx, proc.Cmd{Path: self[0], Args: args, Stdout: stdout, ExtraFiles: []*os.File{w}, Unguarded: true})
 	if err != nil {
 		r.Close()
 		return nil, err
