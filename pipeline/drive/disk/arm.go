@@ -61,7 +61,7 @@ func (a *arm) move(to place, write bool, extra float64) float64 {
 
 // meet is when the sector comes round, from the time t on.
 func (g *geometry) meet(t float64, to place) float64 {
-	turn := g.angle(to) - t/g.rev
+	turn := g.angle(to) - t/g.rev - g.phase
 	turn -= math.Floor(turn)
 	if turn > 1-tolerance {
 		turn--

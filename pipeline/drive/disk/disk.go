@@ -15,10 +15,13 @@ type Options struct {
 	QueueDepth int // commands in the disk at a time; 0 means the profile's
 	WriteCache bool
 	Seed       uint64 // of the jitter of seeks
+	// Phase is the angle at the start, in turns: the spindles of an array do
+	// not turn together.
+	Phase float64
 }
 
 // Disk is the state of one disk. It starts with empty caches, the heads at
-// cylinder 0 and the angle 0. It must not be used by several goroutines at a
+// cylinder 0 and the angle that Options say. It must not be used by several goroutines at a
 // time.
 type Disk struct {
 	p     Profile
@@ -73,6 +76,7 @@ func New(p Profile, o Options) (*Disk, error) {
 		return nil, fmt.Errorf("make disk: %w", err)
 	}
 	d := &Disk{p: p, g: newGeometry(p), depth: o.QueueDepth}
+	d.g.phase = o.Phase
 	if d.depth == 0 {
 		d.depth = p.Queue.Depth
 	}

@@ -25,6 +25,7 @@ type geometry struct {
 	rev       float64 // ns per revolution
 	headSkew  float64 // ns from the end of a track to the start of the next
 	cylSkew   float64 // the same where the next is in another cylinder
+	phase     float64 // angle at time 0, in turns
 	zones     []zone
 }
 
