@@ -86,6 +86,7 @@ func (r *rig) begin(ctx context.Context, k *Kit, p *Plan, cell record.Cell) (*jo
 	if err != nil {
 		return nil, err
 	}
+	w.Seed = r.seed
 	text, err := json.Marshal(w)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 // SSH. It owns everything that it started; Close ends it all. The zero rig has
 // started nothing.
 type rig struct {
+	seed    uint64 // of the drive's model and of the workload: the same for all arms of a block
 	drive   *drive.Drive
 	machine *machine.Machine
 	guest   *guest.Guest
@@ -95,8 +96,9 @@ func (r *rig) plug(ctx context.Context, k *Kit, p *Plan, block int, cell record.
 	if err != nil {
 		return machine.Disk{}, err
 	}
+	r.seed = p.Seed + uint64(block)<<32
 	r.drive, err = drive.New(spec, drive.Options{
-		Seed: p.Seed + uint64(block)<<32, Backing: backing, Early: k.Early[cell.Condition.Drive],
+		Seed: r.seed, Backing: backing, Early: k.Early[cell.Condition.Drive],
 	})
 	if err != nil {
 		return machine.Disk{}, err

@@ -23,10 +23,14 @@ import (
 type FsyncTester struct {
 	// Mode is "fresh" (the default: the program fills its file first, inside
 	// the workload) or "reuse" (it finds the files of an earlier run, clean).
-	Mode       string         `yaml:"mode" json:"mode,omitempty"`
-	File       unit.Size      `yaml:"file" json:"file,omitempty"`                   // for the random writes; 0 is 8GiB
-	Write      unit.Size      `yaml:"write" json:"write,omitempty"`                 // before each fsync; 0 is 1MiB
-	Pause      *unit.Duration `yaml:"pause" json:"pause,omitempty"`                 // after each fsync; default 4s
+	Mode  string    `yaml:"mode" json:"mode,omitempty"`
+	File  unit.Size `yaml:"file" json:"file,omitempty"`   // for the random writes; 0 is 8GiB
+	Write unit.Size `yaml:"write" json:"write,omitempty"` // before each fsync; 0 is 1MiB
+	// Pause is after each fsync. Without one it is the published program's, 4 s
+	// exactly; one that is given is the mean of pauses drawn from half of it to
+	// one and a half, so that fsyncs do not keep step with the disk's rotation.
+	// All arms of a block draw the same pauses.
+	Pause      *unit.Duration `yaml:"pause" json:"pause,omitempty"`
 	Duration   unit.Duration  `yaml:"duration" json:"duration,omitempty"`           // no further fsync after it; 0 is 60s
 	Iterations int            `yaml:"iterations" json:"iterations,omitempty"`       // at most; 0 is 60
 	Random     string         `yaml:"random-writer" json:"random_writer,omitempty"` // "on" (the default) or "off"
@@ -43,7 +47,7 @@ func (f *FsyncTester) options() torture.Options {
 		Writer:     f.Random != "off",
 	}
 	if f.Pause != nil {
-		o.Pause = f.Pause.Std()
+		o.Pause, o.Jitter = f.Pause.Std(), true
 	}
 	return o
 }
@@ -148,7 +152,7 @@ func (f *FsyncTester) prepare(_ context.Context, r *run) error {
 
 func (f *FsyncTester) measure(ctx context.Context, r *run) ([]record.Metric, error) {
 	o := f.options()
-	o.Dir, o.Report = r.dir, r.out("fsync-tester.json")
+	o.Dir, o.Report, o.Seed = r.dir, r.out("fsync-tester.json"), r.job.Seed
 	args, err := o.Args()
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type Job struct {
 	Packages map[string]string `json:"packages,omitempty"`
 
 	Workload    Spec          `json:"workload"`
+	Seed        uint64        `json:"seed,omitempty"`         // of what the workload draws; the same for all arms of a block
 	SampleEvery unit.Duration `json:"sample_every,omitempty"` // 0 is a second
 	Limit       unit.Duration `json:"limit,omitempty"`        // of the workload, and of each step before it; 0 is none
 	Dir         string        `json:"dir"`                    // in the guest, for everything that is kept

@@ -12,7 +12,8 @@
 // an error, as both mean that nothing was measured; the number of fsyncs in the
 // last line is right also when all iterations were made; the clock starts when the
 // random writer is at work and not while its process starts; sizes, pause and limits
-// are options; and the measured times go into a report with all their digits,
+// are options; a pause may be drawn anew each time, from half of it to one and a
+// half (Options.Jitter); and the measured times go into a report with all their digits,
 // where the published lines have four.
 //
 // The file for the random writes is filled before the clock starts if it is

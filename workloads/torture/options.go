@@ -21,7 +21,9 @@ type Options struct {
 	Dir        string        `json:"dir"`        // where the files are
 	File       int64         `json:"file"`       // bytes of the random file, a multiple of Block and at least two
 	Write      int64         `json:"write"`      // bytes written before each fsync
-	Pause      time.Duration `json:"pause"`      // after each fsync
+	Pause      time.Duration `json:"pause"`      // after each fsync, on average
+	Jitter     bool          `json:"jitter"`     // draw each pause from half of Pause to one and a half
+	Seed       uint64        `json:"seed"`       // of the pauses; equal seeds give equal pauses
 	Duration   time.Duration `json:"duration"`   // no further fsync once this has passed
 	Iterations int           `json:"iterations"` // fsyncs at most
 	Writer     bool          `json:"writer"`     // run the random writer

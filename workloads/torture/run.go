@@ -112,6 +112,7 @@ func fsyncs(o Options, f *os.File, stdout io.Writer) (Report, error) {
 	for i := range buf {
 		buf[i] = 'a'
 	}
+	pause := o.pauses()
 	var r Report
 	start := time.Now()
 	fmt.Fprintln(stdout, "starting fsync run")
@@ -131,7 +132,7 @@ func fsyncs(o Options, f *os.File, stdout io.Writer) (Report, error) {
 		if t2.Sub(start) > o.Duration {
 			break
 		}
-		time.Sleep(o.Pause)
+		time.Sleep(pause())
 	}
 	fmt.Fprintf(stdout, "run done %d fsyncs total, killing random writer\n", len(r.Fsyncs))
 	return r, nil
