@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"strings"
 
+	"spindle/internal/fault"
 	"spindle/pipeline/machine"
 )
 
@@ -21,5 +23,10 @@ func (k *Kit) accelerator(ctx context.Context, env Env, p *Plan) (machine.Accel,
 	default:
 		c.Accel = "" // find out
 	}
-	return machine.ProbeAccel(ctx, c, env.Cache, env.Log)
+	accel, err := machine.ProbeAccel(ctx, c, env.Cache, env.Log)
+	if err != nil && fault.Of(err) == fault.Plan && p.Machine.Accel == "kvm" {
+		_, why, _ := strings.Cut(err.Error(), "accel: kvm: ")
+		return "", p.atAccel(why)
+	}
+	return accel, err
 }

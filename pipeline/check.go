@@ -128,6 +128,7 @@ func (c *checker) sources() {
 	if n := c.root.get("kernels"); n != nil {
 		for _, f := range n.fields {
 			c.slug(f, "kernel", f.key.text, false)
+			c.homes(f)
 			if !f.broken() {
 				c.valid(f, "kernel "+f.key.text, c.plan.Kernels[f.key.text].Validate())
 			}
@@ -141,6 +142,16 @@ func (c *checker) sources() {
 	}
 }
 
+// homes refuses paths that a shell would read as another user's home: no file
+// is looked for there, and one named "~bob" is hardly meant.
+func (c *checker) homes(n *node) {
+	for _, key := range []string{"path", "modules", "git", "tarball", "tree", "series"} {
+		if v := n.get(key); v != nil && !v.broken() && strings.HasPrefix(v.text, "~") && !strings.HasPrefix(v.text, "~/") {
+			c.value(v, "%s %s: only ~/ is known, for the home of whoever runs spindle: write the whole path", key, v.text)
+		}
+	}
+}
+
 func (c *checker) drives() {
 	n := c.root.get("drives")
 	if n == nil {
@@ -149,6 +160,9 @@ func (c *checker) drives() {
 	for _, f := range n.fields {
 		c.slug(f, "drive", f.key.text, false)
 		d := c.plan.Drives[f.key.text]
+		if q := f.get("queue-depth"); q != nil && !q.broken() && d.QueueDepth == 0 {
+			c.value(q, "queue-depth 0: write at least 1, or leave it out")
+		}
 		c.word(f.get("profile"), "profile", d.Profile, drive.Profiles())
 		c.word(f.get("bus"), "bus", string(d.Bus), kernels.Buses())
 		if f.broken() {

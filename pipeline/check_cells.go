@@ -85,6 +85,10 @@ func (c *checker) workloads() {
 			continue
 		}
 		w := c.plan.Workloads[i]
+		if n := item.get("fsync-tester", "iterations"); n != nil && w.FsyncTester != nil && w.FsyncTester.Iterations == 0 {
+			c.value(n, "iterations 0: write at least 1, or leave it out")
+			continue
+		}
 		c.valid(item, "workload", w.Validate())
 		if item.broken() {
 			continue
@@ -94,7 +98,7 @@ func (c *checker) workloads() {
 			c.slug(given, "name", name, true)
 		}
 		if other := first[name]; other != nil {
-			c.entry(item, "a workload named %s is there already, in line %d: give this one another name:", quote(name), other.line)
+			c.entry(item, "a workload named %s is there already, in line %d: give this one a name of its own (name: ...)", quote(name), other.line)
 			continue
 		}
 		first[name] = item
@@ -122,6 +126,7 @@ func (c *checker) together() {
 	if len(c.problems) > 0 {
 		return
 	}
+	c.mkfsFits()
 	p := c.plan
 	list := c.root.get("workloads")
 	for i, w := range p.Workloads {
@@ -138,7 +143,7 @@ func (c *checker) together() {
 		}
 		for _, d := range p.Conditions.Drive {
 			if dev, err := p.Drives[d].Device(); err == nil && w.Space() > dev.Size && !list.items[i].wrong {
-				c.entry(list.items[i], "workload %s fills %.4g GB, and drive %s has %.4g GB", w.Slug(), float64(w.Space())/1e9, d, float64(dev.Size)/1e9)
+				c.entry(list.items[i], "workload %s fills %s, and drive %s has %s", w.Slug(), w.Space().Near(), d, dev.Size.Near())
 			}
 		}
 	}

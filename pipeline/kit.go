@@ -37,6 +37,9 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	if k.Version, err = machine.Version(ctx, qemu); err != nil {
 		return nil, err
 	}
+	if err := p.CheckAccel(ctx, env); err != nil {
+		return nil, err
+	}
 	if k.Kernels, err = MakeKernels(ctx, env, p); err != nil {
 		return nil, err
 	}

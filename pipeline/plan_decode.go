@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"spindle/internal/unit"
 )
 
 // decoder sets Go values from nodes. The YAML library can do that too, but
@@ -120,10 +122,30 @@ func (d *decoder) fields(n *node, v reflect.Value) {
 		switch {
 		case ok:
 			d.set(f, to)
+			d.notNothing(f, to)
 		case laterKey(f) != "":
 			d.entry(f, "%s is not in this version of spindle: %s", quote(f.key.text), laterKey(f))
 		default:
 			d.entry(f, "%s", unknown("key", f.key.text, names))
+		}
+	}
+}
+
+// notNothing refuses a size, rate or duration of zero, and an empty text: in
+// these fields nothing stands for the default, and somebody who wrote 0 meant
+// something else. Where zero has a meaning the field is a pointer.
+func (d *decoder) notNothing(n *node, v reflect.Value) {
+	if n.broken() || n.null {
+		return
+	}
+	switch v.Interface().(type) {
+	case unit.Size, unit.Rate, unit.Duration:
+		if v.IsZero() {
+			d.value(n, "%s: %s is nothing at all: write more, or leave %s out", n.name(), n.text, n.name())
+		}
+	case string:
+		if strings.TrimSpace(n.text) == "" && n.kind == scalar {
+			d.value(n, "%s is empty: write something, or leave it out", n.name())
 		}
 	}
 }

@@ -78,6 +78,15 @@ func (a *app) checkPlan(ctx context.Context, path string, offline bool) error {
 // without a network.
 func (a *app) checkKernels(ctx context.Context, p *pipeline.Plan, offline bool) error {
 	local, remote := p.LocalKernels()
+	if p.Machine.Accel == "kvm" {
+		env, err := a.env()
+		if err != nil {
+			return err
+		}
+		if err := p.CheckAccel(ctx, env); err != nil {
+			return err
+		}
+	}
 	if offline && len(remote) > 0 {
 		a.log.Printf("kernels not looked at: %s (--offline)", strings.Join(remote, ", "))
 	}

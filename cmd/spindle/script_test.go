@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 //	record DIR                   a run directory with finished samples
 //
 // and the conditions [apt] (doctor can install here), [keyring] (this host has
-// the keys of Debian's archive) and [root]. The cache directory is $WORK/cache,
+// the keys of Debian's archive), [kvm] (/dev/kvm opens) and [root]. The cache directory is $WORK/cache,
 // which is not there at first, and the tool is $SPINDLE, whatever the PATH.
 func TestScript(t *testing.T) { testscript.Run(t, script(t, "testdata")) }
 
@@ -65,6 +65,12 @@ func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Getuid() == 0, nil
+	case "kvm":
+		f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+		if err == nil {
+			f.Close()
+		}
+		return err == nil, nil
 	case "keyring":
 		_, err := os.Stat(host.Keyring)
 		return err == nil, nil

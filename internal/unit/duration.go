@@ -2,6 +2,7 @@ package unit
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -9,12 +10,18 @@ import (
 // Duration is a length of time, written in Go's syntax: "75ms", "1m30s", "2h".
 type Duration time.Duration
 
+// durationForm is what a duration looks like. One that has the form and is not
+// read is beyond the 2^63-1 ns of a time.Duration.
+var durationForm = regexp.MustCompile(`^([0-9]+(\.[0-9]*)?(ns|us|ms|s|m|h))+$`)
+
 // ParseDuration reads a duration that is not negative. Its units are ns, us,
 // ms, s, m and h; days are left out because a plan that runs for days should
 // say how many hours that is.
 func ParseDuration(s string) (Duration, error) {
 	d, err := time.ParseDuration(s)
 	switch {
+	case err != nil && durationForm.MatchString(s):
+		return 0, fmt.Errorf("duration %q: longer than 2562047h, which is the longest there is", clip(s))
 	case err != nil:
 		return 0, fmt.Errorf("duration %q: write numbers with units ns, us, ms, s, m, h, such as 75ms or 1m30s", clip(s))
 	case d < 0:

@@ -54,6 +54,20 @@ func (s Size) String() string {
 	return best
 }
 
+// Near gives the size as people say it: exactly where that is short ("96MiB",
+// "500GB"), else rounded to four digits ("500.1GB"). It is for messages only.
+func (s Size) Near() string {
+	if text := s.String(); len(text) <= 8 {
+		return text
+	}
+	for i := len(units) - 1; i >= 0; i-- {
+		if u := units[i]; u.bytes%1000 == 0 && int64(s) >= u.bytes {
+			return strconv.FormatFloat(float64(s)/float64(u.bytes), 'g', 4, 64) + u.name
+		}
+	}
+	return s.String()
+}
+
 // MarshalText gives String; it fails for a negative size, which could not be
 // read back.
 func (s Size) MarshalText() ([]byte, error) {

@@ -269,3 +269,29 @@ func FuzzDurationRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+func TestNear(t *testing.T) {
+	for _, tc := range []struct {
+		size Size
+		want string
+	}{
+		{0, "0"}, {16 * MiB, "16MiB"}, {10000 * MiB, "10000MiB"}, {2 * TiB, "2TiB"}, {500e9, "500GB"},
+		{500_107_862_016, "500.1GB"}, {16<<20 + 1, "16.78MB"}, {1<<20 + 1, "1048577B"}, {1<<62 + 1, "4.612e+06TB"},
+	} {
+		if got := tc.size.Near(); got != tc.want {
+			t.Errorf("%d: %s, want %s", int64(tc.size), got, tc.want)
+		}
+	}
+}
+
+func TestDurationOutOfRange(t *testing.T) {
+	_, err := ParseDuration("99999999h")
+	if err == nil || !strings.Contains(err.Error(), "longer than 2562047h") {
+		t.Errorf("error %v", err)
+	}
+	for _, text := range []string{"1", "1d", "h", "", "99999999999999999999"} {
+		if _, err := ParseDuration(text); err == nil || !strings.Contains(err.Error(), "write numbers with units") {
+			t.Errorf("%q: error %v", text, err)
+		}
+	}
+}

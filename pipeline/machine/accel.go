@@ -122,22 +122,40 @@ func (p prober) probe(ctx context.Context, cfg Config) (Accel, error) {
 
 // ask gives "" if KVM works, or why it does not.
 func (p prober) ask(ctx context.Context, cfg Config) (why string, err error) {
-	f, err := os.OpenFile(p.device, os.O_RDWR, 0)
-	if err != nil {
-		return err.Error(), nil // "open /dev/kvm: permission denied"
-	}
-	f.Close()
-	if old, ok := p.remembered(); ok {
-		if !old.KVM {
-			old.Why = "kvm did not work when it was tried; " + p.file() + " says why, and removed has it tried again"
-		}
-		return old.Why, nil
+	if why, known := p.known(); known {
+		return why, nil
 	}
 	p.log.Printf("accelerator: trying kvm, at most %v", p.limit)
 	if why, err = p.boot(ctx, cfg); err != nil {
 		return "", err
 	}
 	return why, p.remember(probed{Host: p.host, KVM: why == "", Why: why})
+}
+
+// known gives what can be told without a boot.
+func (p prober) known() (why string, known bool) {
+	f, err := os.OpenFile(p.device, os.O_RDWR, 0)
+	if err != nil {
+		return err.Error(), true // "open /dev/kvm: permission denied"
+	}
+	f.Close()
+	old, ok := p.remembered()
+	if ok && !old.KVM {
+		old.Why = "kvm did not work when it was tried; " + p.file() + " says why, and removed has it tried again"
+	}
+	return old.Why, ok
+}
+
+// KVMFails says why KVM does not work on this host, as far as that is known
+// without a boot: what ProbeAccel keeps in cacheDir, or that there is no device
+// to open. It is "" if KVM works or nobody has tried.
+func KVMFails(ctx context.Context, qemu, cacheDir string) (why string, err error) {
+	h, err := thisHost(ctx, qemu)
+	if err != nil {
+		return "", fmt.Errorf("look up accelerator: %w", err)
+	}
+	why, _ = prober{device: "/dev/kvm", host: h, dir: cacheDir}.known()
+	return why, nil
 }
 
 func (p prober) file() string { return filepath.Join(p.dir, AccelFile) }

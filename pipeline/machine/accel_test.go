@@ -94,6 +94,9 @@ func TestProbe(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if why, known := p.known(); known != (test.noDevice || test.earlier != nil && test.stored == nil && test.earlier.Host != other) || known && why != "" && test.accel == KVM {
+				t.Errorf("known before any boot: %v, %q", known, why)
+			}
 			cfg := Config{QEMU: fakeQEMU(t, test.qemu), Kernel: "vmlinux", Memory: 64 << 20, Accel: test.want}
 			got, err := p.probe(t.Context(), cfg)
 			if got != test.accel {
