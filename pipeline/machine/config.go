@@ -23,7 +23,6 @@ const (
 
 	leastMemory = 64 * unit.Size(1<<20)
 	mostCmdline = 2047 // COMMAND_LINE_SIZE of x86 is 2048 with the final NUL
-	ahciPorts   = 6    // of the ICH9 on the q35 board
 )
 
 // Accel is what runs the guest's instructions.
@@ -71,16 +70,18 @@ type Disk struct {
 	// '.', at most 20, which is what ATA and virtio have room for.
 	Serial string
 	// Rotation is the speed in rpm, 1 for a device that does not rotate, 0 for
-	// none told. virtio-blk cannot tell it; Linux takes such a disk as
-	// rotating.
+	// none told. virtio-blk and USB cannot tell it (Linux does not ask a USB
+	// disk); Linux takes such a disk as rotating, and NVMe never.
 	Rotation int
 	// WriteCache tells the guest of a volatile cache, so that it flushes.
 	// Without it QEMU makes every write durable before it completes.
 	WriteCache bool
 	// QueueDepth is how many requests the guest may have under way, 0 for the
-	// bus's default. virtio-scsi gives exactly this many. virtio-blk gives the
-	// next power of two from 4 up (a queue of less carries no data). AHCI
-	// always has 32, and the guest sets its queue_depth itself.
+	// bus's default. virtio-scsi and NVMe give exactly this many, and all NVMe
+	// drives of a machine the same. virtio-blk gives the next power of two from
+	// 4 up (a queue of less carries no data). The others have what they have,
+	// and the guest sets its queue_depth itself: see [DepthSetInGuest]. USB
+	// speaks UAS for more than 1.
 	QueueDepth int
 }
 
@@ -122,7 +123,7 @@ func (c *Config) validate() error {
 		}
 	}
 	serials := map[string]bool{rootSerial: true}
-	ports := 0
+	ports, slots, nvme := 0, 0, -1
 	for _, d := range c.Drives {
 		if err := d.validate(); err != nil {
 			return err
@@ -133,10 +134,21 @@ func (c *Config) validate() error {
 		serials[d.Serial] = true
 		if d.Bus == drive.AHCI {
 			ports++
+		} else {
+			slots++
+		}
+		if d.Bus == drive.NVMe {
+			if nvme >= 0 && nvme != d.QueueDepth {
+				return fault.Planf("drive %s: queue depth %d: another drive on nvme has %d, and the kernel has one depth for all", d.Serial, d.QueueDepth, nvme)
+			}
+			nvme = d.QueueDepth
 		}
 	}
-	if ports > ahciPorts {
+	switch {
+	case ports > ahciPorts:
 		return fault.Planf("%d drives on ahci: the board has %d ports", ports, ahciPorts)
+	case slots > pciSlots:
+		return fault.Planf("%d drives with a controller each: the board has room for %d", slots, pciSlots)
 	}
 	return nil
 }
@@ -153,7 +165,7 @@ func (d Disk) validate() error {
 		return fault.Planf("drive %s: queue depth %d: %s takes 1 to %d", d.Serial, d.QueueDepth, d.Bus, mostQueueDepth(d.Bus))
 	}
 	switch d.Bus {
-	case drive.AHCI, drive.VirtioSCSI, drive.VirtioBlk:
+	case drive.AHCI, drive.VirtioSCSI, drive.VirtioBlk, drive.MegaSAS, drive.USB, drive.NVMe:
 		return nil
 	}
 	return fault.Planf("drive %s: unknown bus %q", d.Serial, d.Bus)

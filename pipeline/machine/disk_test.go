@@ -81,15 +81,7 @@ func TestDrives(t *testing.T) {
 		}
 	})
 	p := ready(t, m)
-	find := func(serial, contents string) string {
-		t.Helper()
-		name, got, _ := strings.Cut(p.ask("read "+serial), " ")
-		if got != contents {
-			t.Errorf("%s is %q and holds %q, want %q", serial, name, got, contents)
-		}
-		return name
-	}
-	root0 := find("spindle-root", "the root image")
+	root0 := p.holds("spindle-root", "the root image")
 	if got := p.ask("show /sys/block/" + root0 + "/ro"); got != "1" {
 		t.Errorf("root disk: ro is %q", got)
 	}
@@ -106,7 +98,7 @@ func TestDrives(t *testing.T) {
 		{"queue/write_cache": "write back", "queue/nr_requests": "4", "queue/max_segments": "126"},
 	}
 	for i, want := range tests {
-		name := find(fmt.Sprint("spindle-d", i), fmt.Sprint("drive ", i))
+		name := p.holds(fmt.Sprint("spindle-d", i), fmt.Sprint("drive ", i))
 		got := map[string]string{}
 		for file := range want {
 			got[file] = p.ask("show /sys/block/" + name + "/" + file)
@@ -119,6 +111,16 @@ func TestDrives(t *testing.T) {
 		t.Error(err)
 	}
 	ends(t, m, machine.Stopped, fault.Machinery, "")
+}
+
+// holds reads a disk's first bytes and gives its name.
+func (p *port) holds(serial, contents string) (name string) {
+	p.t.Helper()
+	name, got, _ := strings.Cut(p.ask("read "+serial), " ")
+	if got != contents {
+		p.t.Errorf("%s is %q and holds %q, want %q", serial, name, got, contents)
+	}
+	return name
 }
 
 // A failure on the host's side of a drive is ours, and not a thing that the

@@ -22,30 +22,39 @@ import (
 // testKernel is Debian's: bootable by PVH, with AHCI, most of it in modules.
 const testKernel = "linux-image-6.12-cloud-amd64"
 
-// testModules are what the tests' disks and port need.
-var testModules = []string{
-	"virtio_pci", "virtio_console", "pvpanic_mmio",
-	"virtio_blk", "virtio_scsi", "ahci", "sd_mod",
+// fullKernel has drivers for hardware too.
+const fullKernel = "linux-image-6.12-amd64"
+
+// testModules are what the tests' disks and port need, of what a kernel has.
+func testModules() []string {
+	names := kernels.BootModules()
+	for _, b := range append(kernels.Buses(), kernels.UAS) {
+		names = append(names, kernels.ModulesFor(kernels.Need{Bus: b})...)
+	}
+	return names
 }
 
-// guestParts are made once for all tests.
-var guestParts struct {
+// parts is what guests boot, made once for all tests.
+type parts struct {
 	sync.Once
-	dir            string // removed by TestMain
 	kernel, initrd string
 	err            error
 }
 
+var guestParts = map[string]*parts{testKernel: {}, fullKernel: {}}
+
+// partsDir holds initramfs archives; TestMain makes and removes it.
+var partsDir string
+
 // config is a machine that runs the tests' init in the given mode.
-func config(t *testing.T, mode string) machine.Config {
+func config(t *testing.T, mode string) machine.Config { return configOf(t, testKernel, mode) }
+
+// configOf is the same with another kernel.
+func configOf(t *testing.T, kernel, mode string) machine.Config {
 	t.Helper()
 	proctest.Need(t, "qemu-system-x86_64", "go", "apt-get", "dpkg-deb", "depmod")
-	p := &guestParts
-	p.Do(func() {
-		if p.dir, p.err = os.MkdirTemp("", "machine-test"); p.err == nil {
-			p.kernel, p.initrd, p.err = makeParts(t.Context(), p.dir)
-		}
-	})
+	p := guestParts[kernel]
+	p.Do(func() { p.kernel, p.initrd, p.err = makeParts(t.Context(), kernel, partsDir) })
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
@@ -64,7 +73,7 @@ func cache() (string, error) {
 	return filepath.Join(dir, "spindle"), err
 }
 
-func makeParts(ctx context.Context, dir string) (kernel, initrd string, err error) {
+func makeParts(ctx context.Context, deb, dir string) (kernel, initrd string, err error) {
 	cache, err := cache()
 	if err != nil {
 		return "", "", err
@@ -74,7 +83,7 @@ func makeParts(ctx context.Context, dir string) (kernel, initrd string, err erro
 		return "", "", err
 	}
 	env := kernels.Env{Store: s, AptDir: filepath.Join(cache, "apt")}
-	k, err := kernels.Make(ctx, env, kernels.Source{Deb: testKernel})
+	k, err := kernels.Make(ctx, env, kernels.Source{Deb: deb})
 	if err != nil {
 		return "", "", err
 	}
@@ -88,7 +97,7 @@ func makeParts(ctx context.Context, dir string) (kernel, initrd string, err erro
 	}
 	files := map[string]string{"init": init}
 	var order []string
-	modules, err := k.Order(testModules...)
+	modules, err := k.Order(testModules()...)
 	if err != nil {
 		return "", "", err
 	}
@@ -117,7 +126,7 @@ func makeParts(ctx context.Context, dir string) (kernel, initrd string, err erro
 	if err := cpio.WriteTrailer(w); err != nil {
 		return "", "", err
 	}
-	initrd = filepath.Join(dir, "initrd")
+	initrd = filepath.Join(dir, deb+".cpio")
 	return k.Boot, initrd, os.WriteFile(initrd, archive.Bytes(), 0o644)
 }
 
@@ -129,10 +138,13 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv(bootForKill); args != "" {
 		bootAndWait(strings.Split(args, "\n"))
 	}
-	code := m.Run()
-	if guestParts.dir != "" {
-		os.RemoveAll(guestParts.dir)
+	var err error
+	if partsDir, err = os.MkdirTemp("", "machine-test"); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
 	}
+	code := m.Run()
+	os.RemoveAll(partsDir)
 	os.Exit(code)
 }
 

@@ -34,8 +34,8 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-// machine is a guest with an AHCI disk, a virtio-scsi disk, a virtio-blk disk and
-// a loop device, as sysfs of Linux 6.12 shows them.
+// machine is a guest with an AHCI disk, a virtio-scsi disk, a virtio-blk disk, a
+// USB disk, an NVMe drive and a loop device, as sysfs of Linux 6.12 shows them.
 func machine(t *testing.T) string {
 	const (
 		ahci = "sys/devices/pci0000:00/0000:00:1f.2/"
@@ -44,9 +44,13 @@ func machine(t *testing.T) string {
 		sdb  = vscs + "virtio2/host6/target6:0:0/6:0:0:0/"
 		vblk = "sys/devices/pci0000:00/0000:00:03.0/"
 		vda  = vblk + "virtio1/"
+		xhci = "sys/devices/pci0000:00/0000:00:05.0/"
+		usb  = xhci + "usb1/1-1/"
+		sdc  = usb + "1-1:1.0/host7/target7:0:0/7:0:0:0/"
+		nvme = "sys/devices/pci0000:00/0000:00:06.0/"
 	)
 	return tree(t, map[string]string{
-		"dev/sda": "", "dev/sdb": "", "dev/vda": "", "dev/loop0": "",
+		"dev/sda": "", "dev/sdb": "", "dev/vda": "", "dev/loop0": "", "dev/sdc": "", "dev/nvme0n1": "",
 
 		"sys/block/sda":                                     "-> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda",
 		ahci + "driver":                                     "-> ../../../bus/pci/drivers/ahci",
@@ -82,6 +86,28 @@ func machine(t *testing.T) string {
 		vda + "block/vda/serial":          "spindle-root",
 		vda + "block/vda/queue/scheduler": "[none] mq-deadline\n",
 
+		// No vpd_pg80: usb-storage has Linux not ask for it.
+		"sys/block/sdc":                "-> ../devices/pci0000:00/0000:00:05.0/usb1/1-1/1-1:1.0/host7/target7:0:0/7:0:0:0/block/sdc",
+		xhci + "driver":                "-> ../../../bus/pci/drivers/xhci_hcd",
+		usb + "bcdDevice":              "0000\n",
+		usb + "serial":                 "spindle-d2\n",
+		usb + "driver":                 "-> ../../../../../bus/usb/drivers/usb",
+		usb + "1-1:1.0/driver":         "-> ../../../../../../bus/usb/drivers/usb-storage",
+		sdc + "driver":                 "-> ../../../../../../../../../bus/scsi/drivers/sd",
+		sdc + "block/sdc/device":       "-> ../../../7:0:0:0",
+		sdc + "queue_depth":            "1\n",
+		sdc + "block/sdc/queue/fua":    "0\n",
+		"sys/kernel/debug/block/sdc/x": "",
+
+		"sys/block/nvme0n1":                                   "-> ../devices/pci0000:00/0000:00:06.0/nvme/nvme0/nvme0n1",
+		nvme + "driver":                                       "-> ../../../bus/pci/drivers/nvme",
+		nvme + "nvme/nvme0/serial":                            "spindle-d3          \n",
+		nvme + "nvme/nvme0/nvme0n1/device":                    "-> ../../nvme0",
+		nvme + "nvme/nvme0/nvme0n1/queue/fua":                 "1\n",
+		nvme + "nvme/nvme0/nvme0n1/queue/logical_block_size":  "512\n",
+		nvme + "nvme/nvme0/nvme0n1/queue/physical_block_size": "512\n",
+		"sys/kernel/debug/block/nvme0n1/hctx0/tags":           "nr_tags=16\nnr_reserved_tags=0\nactive_queues=0\n",
+
 		"sys/block/loop0":                    "-> ../devices/virtual/block/loop0",
 		"sys/devices/virtual/block/loop0/ro": "0\n",
 	})
@@ -90,7 +116,7 @@ func machine(t *testing.T) string {
 func TestFind(t *testing.T) {
 	root := machine(t)
 	sys, dev := filepath.Join(root, "sys"), filepath.Join(root, "dev")
-	for serial, want := range map[string]string{"spindle-d0": "sda", "spindle-d1": "sdb", "spindle-root": "vda"} {
+	for serial, want := range map[string]string{"spindle-d0": "sda", "spindle-d1": "sdb", "spindle-d2": "sdc", "spindle-d3": "nvme0n1", "spindle-root": "vda"} {
 		d, err := Find(t.Context(), sys, dev, serial)
 		if err != nil || d.Name != want || d.Node != filepath.Join(dev, want) {
 			t.Errorf("Find(%s) = %+v, %v; want %s", serial, d, err, want)
@@ -98,8 +124,8 @@ func TestFind(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	_, err := Find(ctx, sys, dev, "spindle-d2")
-	const want = `find drive with serial spindle-d2: context deadline exceeded; there are sda (serial "spindle-d0"), sdb (serial "spindle-d1"), vda (serial "spindle-root")`
+	_, err := Find(ctx, sys, dev, "spindle-d9")
+	const want = `find drive with serial spindle-d9: context deadline exceeded; there are nvme0n1 (serial "spindle-d3"), sda (serial "spindle-d0"), sdb (serial "spindle-d1"), sdc (serial "spindle-d2"), vda (serial "spindle-root")`
 	if err == nil || err.Error() != want {
 		t.Errorf("missing drive:\n got %v\nwant %s", err, want)
 	}
@@ -132,8 +158,10 @@ func TestDescribe(t *testing.T) {
 			"max_sectors_kb": "1280", "read_ahead_kb": "128", "wbt_lat_usec": "75000", "scheduler": "mq-deadline",
 			"driver": "sd/ahci", "wbt": "on (default)", "wb_normal": "2", "wb_background": "1",
 		},
-		"sdb": {"scheduler": "none", "driver": "sd/virtio_scsi", "wbt": "absent"},
-		"vda": {"scheduler": "none", "driver": "virtio_blk", "wbt": "unknown (no debugfs)"},
+		"sdb":     {"scheduler": "none", "driver": "sd/virtio_scsi", "wbt": "absent"},
+		"sdc":     {"driver": "sd/usb-storage", "queue_depth": "1", "fua": "0", "wbt": "absent"},
+		"nvme0n1": {"driver": "nvme", "queue_depth": "16", "fua": "1", "wbt": "absent", "logical_block_size": "512", "physical_block_size": "512"},
+		"vda":     {"scheduler": "none", "driver": "virtio_blk", "wbt": "unknown (no debugfs)"},
 	} {
 		got := Drive{Name: name, Sys: filepath.Join(root, "sys")}.Describe()
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -15,13 +15,17 @@ var attributes = [...]struct{ key, path string }{
 	{"queue_depth", "device/queue_depth"},
 	{"nr_requests", "queue/nr_requests"},
 	{"max_sectors_kb", "queue/max_sectors_kb"},
+	{"max_hw_sectors_kb", "queue/max_hw_sectors_kb"},
+	{"logical_block_size", "queue/logical_block_size"},
+	{"physical_block_size", "queue/physical_block_size"},
 	{"read_ahead_kb", "queue/read_ahead_kb"},
 	{"wbt_lat_usec", "queue/wbt_lat_usec"},
 }
 
 // Describe reads the drive's state as the kernel reports it now: the queue
 // attributes, the scheduler, the driver and writeback throttling. What the
-// drive does not have (virtio-blk has no queue_depth) is left out.
+// drive does not have is left out. Drives that are no SCSI disks have no
+// queue_depth to read; theirs is the number of tags of their queue.
 func (d Drive) Describe() map[string]string {
 	out := make(map[string]string)
 	for _, a := range attributes {
@@ -31,6 +35,11 @@ func (d Drive) Describe() map[string]string {
 	}
 	if v, err := d.Read("queue/scheduler"); err == nil {
 		out["scheduler"] = Selected(v)
+	}
+	if _, ok := out["queue_depth"]; !ok {
+		if n := d.tags(); n != "" {
+			out["queue_depth"] = n
+		}
 	}
 	if v := d.Driver(); v != "" {
 		out["driver"] = v
@@ -84,6 +93,22 @@ func (d Drive) Driver() string {
 		dir = filepath.Dir(dir)
 	}
 	return strings.Join(names, "/")
+}
+
+// tags gives how many requests the driver has room for in one hardware queue,
+// whatever the scheduler has (blk_mq_debugfs_tags_show in block/blk-mq-debugfs.c).
+// It is "" where debugfs does not tell.
+func (d Drive) tags() string {
+	data, err := os.ReadFile(filepath.Join(d.Sys, "kernel/debug/block", d.Name, "hctx0/tags"))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(data)) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_tags="); ok {
+			return n
+		}
+	}
+	return ""
 }
 
 // wbtStates are the names of enum in block/blk-wbt.h: whether it is on, and

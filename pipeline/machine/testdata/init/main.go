@@ -5,18 +5,23 @@ package main
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"spindle/workloads/blockdev"
+	"spindle/workloads/kmod"
+
 	"golang.org/x/sys/unix"
 )
 
 func main() {
-	for _, fs := range []string{"proc", "sysfs", "devtmpfs"} {
-		dir := map[string]string{"proc": "/proc", "sysfs": "/sys", "devtmpfs": "/dev"}[fs]
+	for _, fs := range []string{"proc", "sysfs", "devtmpfs", "debugfs"} {
+		dir := map[string]string{"proc": "/proc", "sysfs": "/sys", "devtmpfs": "/dev", "debugfs": "/sys/kernel/debug"}[fs]
 		os.MkdirAll(dir, 0o755)
 		unix.Mount(fs, dir, fs, 0, "")
 	}
@@ -83,6 +88,8 @@ func serve() {
 			fmt.Fprintln(port, strings.TrimSpace(string(b)))
 		case "read": // from a disk found by its serial
 			fmt.Fprintln(port, read(arg))
+		case "describe":
+			fmt.Fprintln(port, describe(arg))
 		case "sync": // write to a disk and wait for it
 			name, _, _ := strings.Cut(read(arg), " ")
 			f, err := os.OpenFile("/dev/"+name, os.O_WRONLY, 0)
@@ -125,7 +132,6 @@ func block() {
 // limits that Linux otherwise has for such tasks (the second from 6.12 on).
 func hog() {
 	os.WriteFile("/proc/sys/kernel/sched_rt_runtime_us", []byte("-1"), 0)
-	unix.Mount("debugfs", "/sys/kernel/debug", "debugfs", 0, "")
 	limits, _ := filepath.Glob("/sys/kernel/debug/sched/fair_server/*/runtime")
 	for _, f := range limits {
 		os.WriteFile(f, []byte("0"), 0)
@@ -140,6 +146,7 @@ func hog() {
 
 func load() {
 	order, _ := os.ReadFile("/modules/order")
+	cmdline, _ := os.ReadFile("/proc/cmdline")
 	for _, name := range strings.Fields(string(order)) {
 		f, err := os.Open(filepath.Join("/modules", name))
 		if err != nil {
@@ -150,7 +157,8 @@ func load() {
 		if !strings.HasSuffix(name, ".ko") {
 			flags = unix.MODULE_INIT_COMPRESSED_FILE
 		}
-		if err := unix.FinitModule(int(f.Fd()), "", flags); err != nil && err != unix.EEXIST {
+		module, _, _ := strings.Cut(name, ".")
+		if err := unix.FinitModule(int(f.Fd()), kmod.Params(string(cmdline), module), flags); err != nil && err != unix.EEXIST {
 			fmt.Printf("load %s: %v\n", name, err)
 		}
 		f.Close()
@@ -170,41 +178,44 @@ func open(port string) (*os.File, error) {
 	return nil, fmt.Errorf("no port %s", port)
 }
 
+// find waits for a disk by its serial, as guests of plans do.
+func find(serial string) (blockdev.Drive, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return blockdev.Find(ctx, "/sys", "/dev", serial)
+}
+
 // read gives the disk's name and the first bytes of it. It reads a MiB in one
 // request, past the page cache.
 func read(serial string) string {
-	for range 500 {
-		disks, _ := os.ReadDir("/sys/block")
-		for _, d := range disks {
-			if !has(d.Name(), serial) {
-				continue
-			}
-			b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
-			if err != nil {
-				return err.Error()
-			}
-			f, err := os.OpenFile("/dev/"+d.Name(), os.O_RDONLY|unix.O_DIRECT, 0)
-			if err == nil {
-				_, err = f.ReadAt(b, 0)
-				f.Close()
-			}
-			if err != nil {
-				return err.Error()
-			}
-			return d.Name() + " " + strings.TrimRight(string(b[:16]), "\x00")
-		}
-		time.Sleep(10 * time.Millisecond)
+	d, err := find(serial)
+	if err != nil {
+		return err.Error()
 	}
-	return "no disk " + serial
+	b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return err.Error()
+	}
+	f, err := os.OpenFile(d.Node, os.O_RDONLY|unix.O_DIRECT, 0)
+	if err == nil {
+		_, err = f.ReadAt(b, 0)
+		f.Close()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return d.Name + " " + strings.TrimRight(string(b[:16]), "\x00")
 }
 
-// has says whether a disk has the serial: virtio-blk has a file for it, SCSI
-// and ATA disks answer VPD page 0x80.
-func has(disk, serial string) bool {
-	b, _ := os.ReadFile("/sys/block/" + disk + "/serial")
-	if strings.TrimSpace(string(b)) == serial {
-		return true
+// describe gives what the kernel made of a disk, as JSON.
+func describe(serial string) string {
+	d, err := find(serial)
+	if err != nil {
+		return err.Error()
 	}
-	b, _ = os.ReadFile("/sys/block/" + disk + "/device/vpd_pg80")
-	return len(b) > 4 && strings.TrimSpace(string(b[4:])) == serial
+	text, err := json.Marshal(d.Describe())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
