@@ -77,7 +77,7 @@ func (p *Plan) demands() []demand {
 		if at == nil {
 			at = p.root.get("drives", d)
 		}
-		ds = append(ds, demand{at, kernels.Need{Bus: string(p.Drives[d].Bus)}})
+		ds = append(ds, demand{at, p.needOfDrive(d)})
 	}
 	return ds
 }

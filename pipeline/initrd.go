@@ -10,6 +10,7 @@ import (
 
 	"spindle/images"
 	"spindle/kernels"
+	"spindle/pipeline/drive"
 	"spindle/pipeline/guest"
 	"spindle/reports/record"
 	"spindle/workloads"
@@ -50,7 +51,19 @@ func (p *Plan) modules() []string {
 
 // need is what a condition asks of a kernel.
 func (p *Plan) need(c record.Condition) kernels.Need {
-	return kernels.Need{Filesystem: c.Filesystem, Scheduler: c.Scheduler, Bus: string(p.Drives[c.Drive].Bus)}
+	n := p.needOfDrive(c.Drive)
+	n.Filesystem, n.Scheduler = c.Filesystem, c.Scheduler
+	return n
+}
+
+// needOfDrive is what a drive of the plan asks of a kernel.
+func (p *Plan) needOfDrive(name string) kernels.Need {
+	d := p.Drives[name]
+	n := kernels.Need{Bus: string(d.Bus)}
+	if d.Bus == drive.USB && d.QueueDepth > 1 {
+		n.Bus = kernels.UAS
+	}
+	return n
 }
 
 // writeInitrd writes one guest's initrd: the kernel's initramfs, and behind

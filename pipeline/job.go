@@ -14,8 +14,8 @@ import (
 
 	"spindle/internal/unit"
 	"spindle/kernels"
-	"spindle/pipeline/drive"
 	"spindle/pipeline/guest"
+	"spindle/pipeline/machine"
 	"spindle/reports/record"
 	"spindle/workloads"
 )
@@ -71,9 +71,7 @@ func jobOf(k *Kit, p *Plan, cell record.Cell) (workloads.Job, error) {
 		Dir:          jobDir,
 	}
 	j.Packages = j.UsedPackages()
-	if d.Bus == drive.AHCI {
-		// An AHCI port always has 32 slots; the kernel is told to use as many
-		// as the drive takes.
+	if machine.DepthSetInGuest(d.Bus, d.QueueDepth) {
 		j.Device = map[string]string{"queue_depth": strconv.Itoa(d.QueueDepth)}
 	}
 	return j, nil

@@ -16,10 +16,11 @@ const (
 
 // DepthSetInGuest says whether QEMU cannot make the bus take only so many
 // requests at a time, so that the guest must write the depth to the device's
-// queue_depth. An AHCI port always has 32 slots, a MegaRAID controller and a
-// USB bridge have what their firmware says.
-func DepthSetInGuest(b drive.Bus) bool {
-	return b == drive.AHCI || b == drive.MegaSAS || b == drive.USB
+// queue_depth. An AHCI port always has 32 slots, a MegaRAID controller and UAS
+// have what their firmware says. USB's bulk-only transport takes one command,
+// and there is nothing to set.
+func DepthSetInGuest(b drive.Bus, depth int) bool {
+	return b == drive.AHCI || b == drive.MegaSAS || b == drive.USB && depth > 1
 }
 
 // mostQueueDepth is what the kernel's driver lets through at most.
