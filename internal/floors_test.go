@@ -44,6 +44,7 @@ var floors = map[string]int{
 	"internal/debian": 1,
 
 	"internal/unit":     0,
+	"internal/blockid":  0,
 	"internal/fault":    0,
 	"internal/progress": 0,
 	"internal/proc":     0,
@@ -65,7 +66,7 @@ var roots = []string{"cmd", "images", "internal", "kernels", "pipeline", "report
 
 // guestRooms is all that may be linked into spindle-guest: it lies in memory in
 // every guest, and is loaded at every boot.
-var guestRooms = []string{"cmd/spindle-guest", "workloads", "reports/record", "internal/unit", "internal/fault", "internal/proc"}
+var guestRooms = []string{"cmd/spindle-guest", "workloads", "reports/record", "internal/blockid", "internal/unit", "internal/fault", "internal/proc"}
 
 // forkers may start programs without internal/proc: itself, and the guest's
 // first process, which nothing in the guest outlives.

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"spindle/internal/blockid"
 )
 
 // Drive is one block device of this machine.
@@ -70,44 +72,9 @@ func Serials(sys string) map[string]string {
 		return out
 	}
 	for _, e := range entries {
-		if s := serial(filepath.Join(sys, "block", e.Name())); s != "" {
+		if s := blockid.Serial(filepath.Join(sys, "block", e.Name())); s != "" {
 			out[e.Name()] = s
 		}
 	}
 	return out
-}
-
-// serial reads what virtio-blk, NVMe and SCSI drivers show. SCSI disks, and
-// with libata ATA disks too, have it in vital product data page 0x80: four
-// bytes of header, the last of them the length, then the text (SPC-4, 7.8.18).
-// Of a disk behind USB's bulk-only transport Linux does not ask for that page;
-// the USB device has a serial of its own.
-func serial(dir string) string {
-	for _, name := range [...]string{"serial", "device/serial"} {
-		if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-			return strings.TrimSpace(string(data))
-		}
-	}
-	page, err := os.ReadFile(filepath.Join(dir, "device/vpd_pg80"))
-	if err != nil || len(page) < 4 {
-		return usbSerial(filepath.Join(dir, "device"))
-	}
-	return strings.TrimSpace(strings.Trim(string(page[4:min(len(page), 4+int(page[3]))]), "\x00"))
-}
-
-// usbSerial reads the serial of the USB device that a disk is part of: the
-// directory above it that says which USB version it speaks.
-func usbSerial(device string) string {
-	dir, err := filepath.EvalSymlinks(device)
-	if err != nil {
-		return ""
-	}
-	for range 6 { // disk, target, host, interface, device
-		if _, err := os.Stat(filepath.Join(dir, "bcdDevice")); err == nil {
-			data, _ := os.ReadFile(filepath.Join(dir, "serial"))
-			return strings.TrimSpace(string(data))
-		}
-		dir = filepath.Dir(dir)
-	}
-	return ""
 }
