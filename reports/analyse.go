@@ -20,6 +20,7 @@ type analysis struct {
 	cells       map[record.Cell][]record.Sample // by block
 	comparisons []*comparison                   // by condition, metric, arm
 	run         *record.Run
+	mistakes    []mistake
 }
 
 // comparison is one arm against the baseline by one metric.
@@ -29,6 +30,7 @@ type comparison struct {
 	metric    record.MetricInfo
 	verdict   stat.Verdict
 	broke     []record.Sample // of either arm
+	mistake   bool            // all of them for a mistake of the plan
 }
 
 // analyse reads a run and judges it.
@@ -44,6 +46,7 @@ func analyse(run *record.Run) (*analysis, error) {
 	for _, s := range a.samples { // sorted by block
 		a.cells[s.Cell] = append(a.cells[s.Cell], s)
 	}
+	a.mistakes = a.findMistakes()
 	var family []*stat.Verdict
 	for _, c := range a.manifest.Conditions {
 		for _, m := range a.metrics(c) {
@@ -161,9 +164,14 @@ func (a *analysis) compare(arm string, c record.Condition, m record.MetricInfo) 
 		}
 	}
 	k.verdict = stat.Metric{Direction: direction(m), Resolution: m.Resolution}.Compare(pairs)
-	if len(k.broke) > 0 {
+	// An arm that breaks in any block is broken. Where only the baseline broke,
+	// the arm is judged by the blocks in which it did not, if those are enough
+	// to judge by.
+	armBroke := slices.ContainsFunc(k.broke, func(s record.Sample) bool { return s.Arm == arm })
+	if len(k.broke) > 0 && (armBroke || k.verdict.Why == stat.FewPairs) {
 		k.verdict.Kind, k.verdict.Why = stat.Broken, stat.None
 	}
+	k.mistake = len(k.broke) > 0 && !slices.ContainsFunc(k.broke, func(s record.Sample) bool { return !a.mistaken(s) })
 	return k
 }
 

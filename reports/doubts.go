@@ -49,6 +49,11 @@ func (p *page) allDoubts(k *comparison) []string {
 		}
 		out = append(out, k.verdict.Warnings...)
 	}
+	if len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
+		base := p.cells[record.Cell{Arm: p.baseline(), Condition: k.condition}]
+		out = append(out, fmt.Sprintf("the baseline %s; judged by the other %s: %s",
+			brokeWhen(base), plural(k.verdict.N, "pair", "pairs"), evidence(k.broke[0])))
+	}
 	return append(out, p.sampleDoubts(k)...)
 }
 

@@ -15,6 +15,7 @@ const (
 	armBroke      finding = "breaks" // and the baseline did not
 	bothBroke     finding = "both broke"
 	baselineBroke finding = "baseline broke" // and the arm did not: nothing is known of it
+	planFault     finding = "plan at fault"  // all that broke did so for a mistake of the plan
 	worse         finding = "worse"
 	better        finding = "better"
 	noChange      finding = "no change"
@@ -25,6 +26,9 @@ const (
 func (k *comparison) finding() finding {
 	switch k.verdict.Kind {
 	case stat.Broken:
+		if k.mistake {
+			return planFault
+		}
 		isArm := func(s record.Sample) bool { return s.Arm == k.arm }
 		isBase := func(s record.Sample) bool { return s.Arm != k.arm }
 		switch {
@@ -53,7 +57,7 @@ func (a *analysis) brokenAlone() (broke, of int) {
 			continue
 		}
 		of++
-		if slices.ContainsFunc(cell, func(s record.Sample) bool { return s.Outcome.Kind != record.OK }) {
+		if slices.ContainsFunc(cell, func(s record.Sample) bool { return s.Outcome.Kind != record.OK && !a.mistaken(s) }) {
 			broke++
 		}
 	}

@@ -21,6 +21,7 @@ var runs = map[string]func(*testing.T) *record.Run{
 	"kara": karaRun, "broken": brokenRun, "partial": partialRun, "aa": aaRun, "three-arms": threeArmsRun,
 	"cpu-bound": cpuBoundRun, "alone": aloneRun, "nothing-yet": emptyRun, "awkward": awkwardRun,
 	"baseline-broke": baselineBrokeRun, "both-broke": bothBrokeRun,
+	"rest": restRun, "mistake": mistakeRun,
 }
 
 // karaRun holds the runtimes that Jan Kara posted on 26 April 2016: vanilla
@@ -217,6 +218,51 @@ func bothBrokeRun(t *testing.T) *record.Run {
 		if f == "ext4" || f == "xfs" && s.Arm == "a" || f == "btrfs" && s.Arm == "b" && s.Block == 2 {
 			panics(s)
 		}
+		return true
+	})
+	return r
+}
+
+// restRun has a baseline that broke in one block of five, beside an arm that
+// did not and one that did.
+func restRun(t *testing.T) *record.Run {
+	m := testManifest("rest", "vanilla", "wbt")
+	cross(&m, 5, []string{"sata"}, []string{"ext4", "xfs"}, []string{"bfq"}, dd)
+	r := create(t, m)
+	fill(t, r, ddValues(88, func(c record.Cell) float64 {
+		if c.Arm == "wbt" {
+			return 0.2
+		}
+		return 0
+	}), func(s *record.Sample) bool {
+		if s.Block == 2 && (s.Arm == "vanilla" || s.Condition.Filesystem == "xfs") {
+			panics(s)
+		}
+		return true
+	})
+	return r
+}
+
+// mistakeRun asks for a sysctl that neither of the kernels has, in the arms
+// that ask for it, and for mount options that no kernel takes.
+func mistakeRun(t *testing.T) *record.Run {
+	m := testManifest("mistake", "vanilla", "tuned", "both")
+	for i := range m.Arms[1:] {
+		m.Arms[1+i].Sysctl = map[string]string{"vm.nope": "1"}
+	}
+	cross(&m, 3, []string{"sata"}, []string{"ext4", "xfs"}, []string{"bfq"}, dd)
+	m.Filesystems = []record.Filesystem{{Name: "ext4"}, {Name: "xfs", Mount: []string{"nope"}}}
+	r := create(t, m)
+	fill(t, r, ddValues(88, nil), func(s *record.Sample) bool {
+		switch {
+		case s.Condition.Filesystem == "xfs":
+			s.Outcome = record.Outcome{Kind: record.KernelFault, Reason: "mount", Detail: "mount: exit status 32; the kernel said: xfs: Unknown parameter 'nope'"}
+		case s.Arm != "vanilla":
+			s.Outcome = record.Outcome{Kind: record.KernelFault, Reason: "setting", Detail: "setting: set vm.nope: this kernel has no /proc/sys/vm/nope"}
+		default:
+			return true
+		}
+		s.Metrics, s.Settings = nil, nil
 		return true
 	})
 	return r

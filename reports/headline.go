@@ -23,6 +23,9 @@ type Summary struct {
 	// BaselineBroke counts the comparisons by primary metrics in which the
 	// baseline alone broke, so that nothing is known of the arm.
 	BaselineBroke int
+	// PlanMistakes are what the plan asks for and no arm has, in words. What
+	// broke for them is in none of the numbers above.
+	PlanMistakes []string
 
 	line string
 }
@@ -41,6 +44,7 @@ func (a *analysis) summary() Summary {
 	s := Summary{Done: len(a.samples), Planned: a.planned, Primary: map[stat.Kind]int{}, Other: map[stat.Kind]int{}}
 	for _, k := range a.comparisons {
 		switch {
+		case k.finding() == planFault:
 		case k.finding() == baselineBroke:
 			if k.metric.Primary {
 				s.BaselineBroke++
@@ -50,6 +54,9 @@ func (a *analysis) summary() Summary {
 		default:
 			s.Other[k.verdict.Kind]++
 		}
+	}
+	for _, m := range a.mistakes {
+		s.PlanMistakes = append(s.PlanMistakes, strings.ReplaceAll(m.String(), text.NBSP, " "))
 	}
 	if broke, _ := a.brokenAlone(); broke > 0 && len(a.arms()) == 0 {
 		s.Primary[stat.Broken] = broke
@@ -79,7 +86,7 @@ func (a *analysis) tally(arm string) tally {
 // is not there is left out, unless nothing is.
 func (t tally) counts(ranges bool) string {
 	var parts []string
-	for _, kind := range []finding{armBroke, bothBroke, baselineBroke, worse, better, noChange, undecided} {
+	for _, kind := range []finding{armBroke, bothBroke, baselineBroke, planFault, worse, better, noChange, undecided} {
 		ks := t.kinds[kind]
 		if len(ks) == 0 {
 			continue
@@ -165,6 +172,8 @@ func (a *analysis) title() string {
 		if broke, of := a.brokenAlone(); broke > 0 {
 			s := fmt.Sprintf("breaks in %d of %s", broke, plural(of, "condition", "conditions"))
 			bodies = []string{base + " alone: " + s, s}
+		} else if len(a.mistakes) > 0 {
+			bodies = []string{base + " alone: plan at fault", "plan at fault"}
 		}
 	case 1:
 		t, arm := a.tally(arms[0]), text.Clean(arms[0])
@@ -208,7 +217,7 @@ func (t tally) worst() string {
 	if n := len(t.kinds[armBroke]) + len(t.kinds[bothBroke]); n > 0 {
 		return fmt.Sprintf("%s in %d of %d", armBroke, n, t.of)
 	}
-	for _, kind := range []finding{worse, baselineBroke, better, undecided, noChange} {
+	for _, kind := range []finding{planFault, worse, baselineBroke, better, undecided, noChange} {
 		if n := len(t.kinds[kind]); n > 0 {
 			return fmt.Sprintf("%s in %d of %d", kind, n, t.of)
 		}
@@ -240,12 +249,18 @@ func (p *page) opening() {
 	if n := len(p.samples); n < p.planned {
 		p.say("**Partial: %d of %s done.** What follows is of these alone.", n, plural(p.planned, "sample is", "samples are"))
 	}
+	for _, m := range p.mistakes {
+		p.say("**The plan is at fault** in %s: %s", plural(m.samples, "sample", "samples"), m)
+	}
 	for _, arm := range p.arms() {
 		t := p.tally(arm)
 		s := fmt.Sprintf("%s against %s: %s", text.Clean(arm), text.Clean(p.baseline()), t.counts(true))
 		broke := ""
 		if len(t.kinds[baselineBroke])+len(t.kinds[bothBroke]) > 0 {
 			broke = " Where the baseline broke nothing can be compared."
+		}
+		if n := p.judgedByRest(arm); n > 0 {
+			broke += fmt.Sprintf(" In %s the baseline broke in some blocks; the arm is judged by the others.", plural(n, "condition", "conditions"))
 		}
 		p.say("%s.%s%s%s", s, broke, p.others(arm), p.control(arm, t))
 	}
@@ -320,6 +335,17 @@ func (p *page) counted() string {
 		out += fmt.Sprintf(" %s did not count and %s under attempts/.", what, map[bool]string{true: "lies", false: "lie"}[n == 1])
 	}
 	return out
+}
+
+// judgedByRest counts the conditions in which the baseline broke and enough
+// pairs were left to judge the arm by.
+func (p *page) judgedByRest(arm string) (n int) {
+	for _, k := range p.comparisons {
+		if k.arm == arm && k.metric.Primary && len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
+			n++
+		}
+	}
+	return n
 }
 
 // cpuBoundRows counts the conditions with a CPU-bound sample.

@@ -243,7 +243,7 @@ func (p *page) cell(k *comparison, unit scale) string {
 	switch v.Kind {
 	case stat.Broken:
 		when := brokeWhen(p.cells[record.Cell{Arm: k.arm, Condition: k.condition}])
-		if f := k.finding(); f != armBroke {
+		if f := k.finding(); f != armBroke && (f != planFault || when == "") {
 			when = string(f)
 		}
 		return when + mark

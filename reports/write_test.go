@@ -189,6 +189,8 @@ func TestSummary(t *testing.T) {
 		"alone":          {"alone: vanilla alone: breaks in 1 of 2 conditions", true, map[stat.Kind]int{stat.Broken: 1}},
 		"baseline-broke": {"first: b against a: baseline broke in 1 of 1 condition", false, map[stat.Kind]int{}},
 		"both-broke":     {"breaks in 1 of 4 conditions, both broke in 1, baseline broke in 1", true, map[stat.Kind]int{stat.Broken: 2, stat.NoChange: 1}},
+		"rest":           {"rest: wbt against vanilla: both broke in 1 of 2 conditions, worse in 1", true, map[stat.Kind]int{stat.Broken: 1, stat.Worse: 1}},
+		"mistake":        {"tuned plan at fault in 2 of 2, both plan at fault in 2 of 2 vs vanilla", false, map[stat.Kind]int{}},
 		"nothing-yet":    {"nothing-yet: wbt against vanilla: nothing to compare yet (partial)", false, map[stat.Kind]int{}},
 	} {
 		s, err := Write(runs[name](t).Dir())
@@ -200,6 +202,42 @@ func TestSummary(t *testing.T) {
 		}
 		if d := cmp.Diff(want.primary, s.Primary); d != "" {
 			t.Errorf("%s: verdicts (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// A setting that one kernel of two lacks is that kernel's; a mount that fails
+// without options of the plan's, too; and what an arm not yet run has is not
+// known.
+func TestNoMistake(t *testing.T) {
+	setting := record.Outcome{Kind: record.KernelFault, Reason: "setting", Detail: "setting: set vm.nope: this kernel has no /proc/sys/vm/nope"}
+	mount := record.Outcome{Kind: record.KernelFault, Reason: "mount", Detail: "mount: exit status 32"}
+	for name, edit := range map[string]func(*record.Sample) bool{
+		"one has it": func(s *record.Sample) bool {
+			if s.Arm == "tuned" {
+				s.Outcome = setting
+			}
+			return true
+		},
+		"no options": func(s *record.Sample) bool { s.Outcome = mount; return true },
+		"not yet":    func(s *record.Sample) bool { s.Outcome = setting; return s.Arm == "tuned" },
+		"got past it once": func(s *record.Sample) bool {
+			if s.Block != 2 {
+				s.Outcome = setting
+			}
+			return true
+		},
+	} {
+		m := testManifest("n", "vanilla", "tuned")
+		for i := range m.Arms {
+			m.Arms[i].Sysctl = map[string]string{"vm.nope": "1"}
+		}
+		cross(&m, 3, []string{"sata"}, []string{"ext4"}, []string{"bfq"}, dd)
+		r := create(t, m)
+		fill(t, r, ddValues(88, nil), edit)
+		sum, err := Write(r.Dir())
+		if err != nil || len(sum.PlanMistakes) > 0 {
+			t.Errorf("%s: %v, %v", name, sum.PlanMistakes, err)
 		}
 	}
 }

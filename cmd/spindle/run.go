@@ -133,6 +133,9 @@ func (a *app) finish(dir string, gate bool, err error) error {
 		a.log.Printf("to go on: spindle run --resume %s", dir)
 		return err
 	}
+	if len(sum.PlanMistakes) > 0 {
+		return fault.Planf("plan: %s", strings.Join(sum.PlanMistakes, "; "))
+	}
 	if gate && sum.Failed() {
 		return fault.Kernelf("gate: %s", sum.Line())
 	}

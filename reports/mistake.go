@@ -1,0 +1,130 @@
+package reports
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"spindle/reports/internal/text"
+	"spindle/reports/record"
+)
+
+// mistake is something that the plan asks for and no arm that it asks it of
+// has. One kernel without a setting is a result; when all lack it, the plan
+// has it wrong, and no kernel is to blame.
+//
+// That can be seen in guests only, since patches bring settings that nobody
+// knows.
+type mistake struct {
+	reason     string // of the outcomes: setting, mount or mkfs
+	name       string // of the setting
+	filesystem string // that could not be made or mounted
+	arms       []string
+	detail     string // of the first outcome
+	samples    int
+}
+
+// String says it in words.
+func (m mistake) String() string {
+	what := "the setting " + m.name
+	if m.filesystem != "" {
+		what = fmt.Sprintf("the options of %s for %s", m.reason, m.filesystem)
+	}
+	return fmt.Sprintf("%s, asked for in %s, cannot be had in any of them: %s",
+		text.Clean(what), text.Clean(strings.Join(m.arms, ", ")), text.Clean(text.Cut(m.detail, 300)))
+}
+
+// settingName finds the setting in what a guest says of one that it could not
+// make: "set vm.nope: this kernel has no ...", `set nr_requests to "0": ...`.
+var settingName = regexp.MustCompile(`\bset (\S+?)(:| to )`)
+
+// mistakeOf gives what a sample's failure would be if it were the plan's.
+func mistakeOf(s record.Sample) (mistake, bool) {
+	if s.Outcome.Kind == record.OK {
+		return mistake{}, false
+	}
+	m := mistake{reason: s.Outcome.Reason}
+	switch m.reason {
+	case "setting":
+		found := settingName.FindStringSubmatch(s.Outcome.Detail)
+		if found == nil {
+			return mistake{}, false
+		}
+		m.name = found[1]
+	case "mount", "mkfs":
+		m.filesystem = s.Condition.Filesystem
+	default:
+		return mistake{}, false
+	}
+	return m, true
+}
+
+// asks says whether an arm asks for what a mistake would be about, and only
+// the plan could have it wrong: without options of the plan's, a mkfs or mount
+// that fails is the kernel's.
+func (a *analysis) asks(arm record.Arm, m mistake) bool {
+	var fs record.Filesystem
+	for _, f := range a.manifest.Filesystems {
+		if f.Name == m.filesystem {
+			fs = f
+		}
+	}
+	switch m.reason {
+	case "mount":
+		return len(fs.Mount)+len(arm.Mount) > 0
+	case "mkfs":
+		return len(fs.Mkfs)+len(arm.Mkfs) > 0
+	}
+	_, sysctl := arm.Sysctl[m.name]
+	_, queue := arm.Queue[m.name]
+	_, device := arm.Device[strings.TrimPrefix(m.name, "device/")]
+	return sysctl || queue || device
+}
+
+// same says whether two failures are about the same thing.
+func (m mistake) same(n mistake) bool {
+	return m.reason == n.reason && m.name == n.name && m.filesystem == n.filesystem
+}
+
+// findMistakes looks for what every arm that asks for it failed at, and no
+// sample of such an arm got past. An arm without a sample might have it yet.
+func (a *analysis) findMistakes() []mistake {
+	var out []mistake
+	for _, s := range a.samples {
+		m, ok := mistakeOf(s)
+		if !ok || slices.ContainsFunc(out, m.same) {
+			continue
+		}
+		m.detail = s.Outcome.Detail
+		all := true
+		for _, arm := range a.manifest.Arms {
+			if !a.asks(arm, m) {
+				continue
+			}
+			m.arms = append(m.arms, arm.Name)
+			lacks := 0
+			for _, other := range a.samples {
+				if other.Arm != arm.Name || m.filesystem != "" && other.Condition.Filesystem != m.filesystem {
+					continue
+				}
+				all = all && other.Outcome.Kind != record.OK
+				if n, ok := mistakeOf(other); ok && m.same(n) {
+					lacks++
+				}
+			}
+			m.samples += lacks
+			all = all && lacks > 0
+		}
+		if all && slices.Contains(m.arms, s.Arm) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// mistaken says whether a sample failed for a mistake of the plan.
+func (a *analysis) mistaken(s record.Sample) bool {
+	m, ok := mistakeOf(s)
+	return ok && slices.ContainsFunc(a.mistakes, m.same)
+}
