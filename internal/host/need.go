@@ -85,6 +85,9 @@ func allNeeds() []Need {
 		{Program: "go", Use: Optional, For: "builds spindle-guest from source",
 			Hint: "only without a spindle-guest beside spindle; get Go from https://go.dev/dl, distributions' own may be too old"},
 
+		{Program: "wipefs", Use: Optional, For: "finds what is on a disk to pass through",
+			Packages: packages("util-linux", "util-linux", "util-linux")},
+
 		{Program: "qemu-io", Use: Tests, For: "QEMU's NBD client, a peer",
 			Packages: packages("qemu-utils", "qemu-img", "qemu-img")},
 		{Program: "nbdinfo", Use: Tests, For: "libnbd's NBD client, a peer",
@@ -111,6 +114,16 @@ func allNeeds() []Need {
 			Packages: packages("lz4", "lz4", "lz4")},
 		{Program: "zstd", Use: Tests, For: "packs kernels as their build does",
 			Packages: packages("zstd", "zstd", "zstd")},
+		{Program: "losetup", Use: Tests, For: "makes disks of files",
+			Packages: packages("mount", "util-linux", "util-linux")},
+		{Program: "mount", Use: Tests, For: "mounts what must not be destroyed",
+			Packages: packages("mount", "util-linux", "util-linux")},
+		{Program: "swapon", Use: Tests, For: "swaps on what must not be destroyed",
+			Packages: packages("mount", "util-linux", "util-linux")},
+		{Program: "sfdisk", Use: Tests, For: "makes partitions",
+			Packages: packages("fdisk", "util-linux", "util-linux")},
+		{Program: "mkfs.ext4", Use: Tests, For: "makes file systems",
+			Packages: packages("e2fsprogs", "e2fsprogs", "e2fsprogs")},
 	}
 }
 
