@@ -12,7 +12,6 @@ import (
 	"spindle/internal/unit"
 	"spindle/kernels"
 	"spindle/pipeline/drive"
-	"spindle/workloads"
 )
 
 // checker looks for what is wrong with a plan that the types of its parts do
@@ -138,6 +137,7 @@ func (c *checker) sources() {
 		c.valid(n, "debian", c.plan.Debian.Validate())
 	}
 	if n, ok := c.ok("image"); ok {
+		c.homes(n)
 		c.valid(n, "image", c.plan.Image.Validate())
 	}
 }
@@ -145,7 +145,7 @@ func (c *checker) sources() {
 // homes refuses paths that a shell would read as another user's home: no file
 // is looked for there, and one named "~bob" is hardly meant.
 func (c *checker) homes(n *node) {
-	for _, key := range []string{"path", "modules", "git", "tarball", "tree", "series"} {
+	for _, key := range []string{"file", "path", "modules", "git", "tarball", "tree", "series"} {
 		if v := n.get(key); v != nil && !v.broken() && strings.HasPrefix(v.text, "~") && !strings.HasPrefix(v.text, "~/") {
 			c.value(v, "%s %s: only ~/ is known, for the home of whoever runs spindle: write the whole path", key, v.text)
 		}
@@ -199,32 +199,11 @@ func (c *checker) arms() {
 		if all := c.root.get("kernels"); all != nil && !all.wrong && all.get(arm.Kernel) == nil {
 			c.value(kernel, "%s", unknown("kernel", arm.Kernel, keys(all)))
 		}
-		c.settings("sysctl", n.get("sysctl"))
-		c.settings("queue", n.get("queue"))
+		c.settings("sysctl", n.get("sysctl"), c.plan.Kernels[arm.Kernel])
+		c.settings("queue", n.get("queue"), c.plan.Kernels[arm.Kernel])
+		c.mountOptions(n.get("mount"))
 		if strings.ContainsFunc(arm.Cmdline, unicode.IsControl) {
 			c.value(n.get("cmdline"), "cmdline is one line of kernel parameters, not %s", quote(arm.Cmdline))
-		}
-	}
-}
-
-// settings checks names and values of kernel settings. Whether the kernel has
-// them is seen in the guest only: patches bring settings that nobody knows.
-func (c *checker) settings(what string, n *node) {
-	if n == nil || n.broken() {
-		return
-	}
-	for _, f := range n.fields {
-		key := f.key.text
-		if err := workloads.ValidKnob(what, key); err != nil {
-			c.entry(f, "%v", err)
-			continue
-		}
-		switch {
-		case strings.ContainsAny(key, " \t"), what == "sysctl" && !strings.ContainsAny(key, "./"):
-			c.entry(f, "%s %s: want a name such as %s", what, quote(key),
-				map[string]string{"sysctl": "vm.dirty_ratio", "queue": "wbt_lat_usec"}[what])
-		case strings.TrimSpace(f.text) == "" || strings.ContainsFunc(f.text, unicode.IsControl):
-			c.value(f, "%s wants one line of text, not %s", f.name(), quote(f.text))
 		}
 	}
 }

@@ -116,6 +116,9 @@ func (c *checker) options() {
 			if !f.broken() && !slices.Contains(filesystems(), f.key.text) {
 				c.entry(f, "%s", unknown("filesystem", f.key.text, filesystems()))
 			}
+			if key == "mount" {
+				c.mountOptions(f)
+			}
 		}
 	}
 }

@@ -54,7 +54,23 @@ func (p *Plan) checkKernels(s *source, made map[string]kernels.Artifact) error {
 			}
 		}
 	}
+	p.checkQueueFiles(s, made)
 	return nil
+}
+
+// checkQueueFiles holds the queue files of the arms against the versions of
+// their kernels, where these are Debian's: others may have patches.
+func (p *Plan) checkQueueFiles(s *source, made map[string]kernels.Artifact) {
+	for _, arm := range p.Arms {
+		a, ok := made[arm.Kernel]
+		if !ok || p.Kernels[arm.Kernel].Deb == "" {
+			continue
+		}
+		lacks := lacksQueueFiles(arm.Queue, a.Version)
+		for _, key := range sortedKeys(lacks) {
+			s.entry(p.root.get("arms", arm.Name, "queue", key), "kernel %s (%s): %s", arm.Kernel, a.Source, lacks[key])
+		}
+	}
 }
 
 // demand is one entry of the plan that asks something of a kernel.

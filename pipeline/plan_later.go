@@ -10,12 +10,6 @@ func laterKey(n *node) string {
 	for _, l := range []struct{ path, instead string }{
 		{"scale", "write the sizes and the memory as they shall be"},
 		{"compare", "the arms are what is compared"},
-		{"drives.*.passthrough", "drives are modelled (profile: sata-7200)"},
-		{"drives.*.destroy", "drives are modelled (profile: sata-7200)"},
-		{"drives.*.count", "a drive is one disk"},
-		{"drives.*.raid", "a drive is one disk"},
-		{"drives.*.stripe", "a drive is one disk"},
-		{"drives.*.controller-cache", "a drive has only its own cache"},
 		{"arms.*.bdi", "sysctl, queue, mount and cmdline are what an arm can set"},
 		{"arms.*.cgroup", "sysctl, queue, mount and cmdline are what an arm can set"},
 		{"conditions.clients", "workloads run in one guest"},
