@@ -122,6 +122,8 @@ func allNeeds() []Need {
 			Packages: packages("mount", "util-linux", "util-linux")},
 		{Program: "sfdisk", Use: Tests, For: "makes partitions",
 			Packages: packages("fdisk", "util-linux", "util-linux")},
+		{Program: "partx", Use: Tests, For: "shows the kernel partitions",
+			Packages: packages("util-linux", "util-linux", "util-linux")},
 		{Program: "mkfs.ext4", Use: Tests, For: "makes file systems",
 			Packages: packages("e2fsprogs", "e2fsprogs", "e2fsprogs")},
 	}

@@ -189,10 +189,10 @@ func TestReadOnly(t *testing.T) {
 
 // A disk with partitions: each speaks for itself, and none is taken alone.
 func TestPartitions(t *testing.T) {
-	proctest.Need(t, "sfdisk")
+	proctest.Need(t, "sfdisk", "partx")
 	node, file := loop(t, "--partscan")
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("label: gpt\nsize=16MiB\nsize=16MiB\n"), 0o600); err != nil {
+	if err := os.WriteFile(script, []byte("label: dos\nsize=16MiB\nsize=16MiB\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	in, err := os.Open(script)
@@ -203,16 +203,18 @@ func TestPartitions(t *testing.T) {
 	if _, err := proc.Run(t.Context(), proc.Cmd{Path: "sfdisk", Args: []string{"--quiet", node}, Stdin: in}); err != nil {
 		t.Fatal(err)
 	}
+	run(t, "partx", "--update", node) // for kernels that read no such tables
 	if _, err := os.Stat(node + "p2"); err != nil {
 		t.Skipf("the kernel shows no partitions of loop devices: %v", err)
 	}
 	name := filepath.Base(node)
-	refused(t, Spec{Path: node, Destroy: file}, "it is not empty: "+name+" has gpt")
+	refused(t, Spec{Path: node, Destroy: file}, "it is not empty: "+name+" has dos")
 	refused(t, Spec{Path: node + "p1", Destroy: file}, "is a partition: want the whole disk, "+name)
 	run(t, "mkfs.ext4", "-q", node+"p2")
 	refused(t, Spec{Path: node, Destroy: file}, name+"p2 has ext4")
 	dir := t.TempDir()
 	run(t, "mount", node+"p2", dir)
+	defer run(t, "partx", "--delete", node)
 	defer run(t, "umount", dir)
 	refused(t, Spec{node, file, true}, name+"p2 is mounted on "+dir)
 }
