@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"spindle/workloads/crand"
 )
 
 // seed is the published program's, "so our runs are always the same".
@@ -18,7 +20,7 @@ const seed = 4096
 // of size bytes. The last block is never among them: the published program
 // takes the random number times 4096 modulo (size - 4096).
 func offsets(size int64) func() int64 {
-	r := NewRand(seed)
+	r := crand.NewRand(seed)
 	blocks := size/Block - 1
 	return func() int64 { return int64(r.Next()) % blocks * Block }
 }
