@@ -74,6 +74,12 @@ func jobOf(k *Kit, p *Plan, cell record.Cell) (workloads.Job, error) {
 	if machine.DepthSetInGuest(d.Bus, d.QueueDepth) {
 		j.Device = map[string]string{"queue_depth": strconv.Itoa(d.QueueDepth)}
 	}
+	if machine.CacheSetInGuest(d.Bus, d.WriteCache) && j.Queue["write_cache"] == "" {
+		if j.Queue == nil {
+			j.Queue = map[string]string{}
+		}
+		j.Queue["write_cache"] = "write through"
+	}
 	return j, nil
 }
 

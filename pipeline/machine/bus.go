@@ -23,6 +23,11 @@ func DepthSetInGuest(b drive.Bus, depth int) bool {
 	return b == drive.AHCI || b == drive.MegaSAS || b == drive.USB && depth > 1
 }
 
+// CacheSetInGuest says whether QEMU tells the guest of a volatile cache also
+// where there is none, so that the guest must be told to do without flushes:
+// "write through" in the queue's write_cache.
+func CacheSetInGuest(b drive.Bus, writeCache bool) bool { return b == drive.NVMe && !writeCache }
+
 // mostQueueDepth is what the kernel's driver lets through at most.
 func mostQueueDepth(b drive.Bus) int {
 	switch b {
@@ -46,6 +51,9 @@ func mostQueueDepth(b drive.Bus) int {
 // SATA or SAS port has, however many CPUs there are.
 func (d testDisk) frontend() []string {
 	disk := fmt.Sprintf(",drive=%s,serial=%s,write-cache=%s", d.node(), d.Serial, onOff(d.WriteCache))
+	if d.LogicalBlock != 0 {
+		disk += fmt.Sprintf(",logical_block_size=%d,physical_block_size=%d", d.LogicalBlock, max(d.LogicalBlock, d.PhysicalBlock))
+	}
 	if d.Bus == drive.NVMe {
 		// It has no error policy: what fails on the host's side fails in the
 		// guest, and the drive's server must be asked first whose fault it was.

@@ -39,8 +39,9 @@ func TestHardwareBuses(t *testing.T) {
 			"driver": "nvme", "rotational": "0", "write_cache": "write back", "fua": "1", "queue_depth": "9",
 			"max_sectors_kb": "512", "logical_block_size": "512", "wbt_lat_usec": "2000",
 		}},
+		// QEMU 7.2 tells of a cache whether it has one or not.
 		{machine.Disk{Bus: drive.NVMe, WriteCache: false, QueueDepth: 9}, map[string]string{
-			"driver": "nvme", "rotational": "0", "write_cache": "write through", "fua": "0", "queue_depth": "9",
+			"driver": "nvme", "rotational": "0", "write_cache": "write back", "fua": "1", "queue_depth": "9",
 		}},
 	}
 	cfg := configOf(t, fullKernel, "ready")

@@ -60,12 +60,20 @@ type Config struct {
 	BootLimit time.Duration
 }
 
-// Disk is a test drive.
+// Disk is a test drive: one of Client and Host is what is behind it.
 type Disk struct {
 	// Client is QEMU's end of a connection to an NBD server. Start closes it
 	// in any case, so that the server sees QEMU go.
 	Client *os.File
-	Bus    drive.Bus
+	// Host is a block device of the host, open for reading and writing. QEMU
+	// gets a copy of the descriptor; the caller closes its own after Done.
+	Host *os.File
+	// LogicalBlock and PhysicalBlock are what the guest is told, in bytes; 0 is
+	// 512. A Host disk's must be its own, or QEMU could not write past the
+	// host's page cache.
+	LogicalBlock, PhysicalBlock int
+
+	Bus drive.Bus
 	// Serial is how the guest finds the drive: letters, digits, '-', '_' and
 	// '.', at most 20, which is what ATA and virtio have room for.
 	Serial string
@@ -157,8 +165,10 @@ func (d Disk) validate() error {
 	switch {
 	case !serialForm.MatchString(d.Serial):
 		return fmt.Errorf("drive serial %q: want 1 to 20 of A-Z a-z 0-9 . _ -", d.Serial)
-	case d.Client == nil:
+	case d.Client == nil && d.Host == nil:
 		return fmt.Errorf("drive %s: no connection to its server given", d.Serial)
+	case d.Client != nil && d.Host != nil:
+		return fmt.Errorf("drive %s: both a server and a disk of the host given", d.Serial)
 	case d.Rotation < 0 || d.Rotation > 0xfffe:
 		return fault.Planf("drive %s: rotation of %d rpm: want 0 to 65534", d.Serial, d.Rotation)
 	case d.QueueDepth < 0 || d.QueueDepth > mostQueueDepth(d.Bus):

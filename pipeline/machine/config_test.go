@@ -2,6 +2,7 @@ package machine
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -35,13 +36,26 @@ func TestValidate(t *testing.T) {
 		"long serial":   {disk(func(d *Disk) { d.Serial = strings.Repeat("x", 21) }), fault.Machinery, "drive serial"},
 		"root's serial": {disk(func(d *Disk) { d.Serial = "spindle-root" }), fault.Machinery, "another disk"},
 		"no server":     {disk(func(d *Disk) { d.Client = nil }), fault.Machinery, "no connection"},
-		"AHCI depth":    {disk(func(d *Disk) { d.QueueDepth = 33 }), fault.Plan, "queue depth 33: ahci takes 1 to 32"},
-		"SCSI depth":    {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.VirtioSCSI, 257 }), fault.Plan, "takes 1 to 256"},
-		"virtio-blk":    {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.VirtioBlk, 1024 }), 0, ""},
-		"rotation":      {disk(func(d *Disk) { d.Rotation = 70000 }), fault.Plan, "rotation of 70000 rpm"},
-		"seven on six":  {func(c *Config) { c.Drives = many(7) }, fault.Plan, "7 drives on ahci: the board has 6 ports"},
-		"six on six":    {func(c *Config) { c.Drives = many(6) }, 0, ""},
-		"same serial":   {func(c *Config) { c.Drives = append(many(1), many(1)...) }, fault.Machinery, "another disk"},
+		"two behind":    {disk(func(d *Disk) { d.Host = os.Stdin }), fault.Machinery, "both a server and a disk"},
+		"SAS depth":     {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.MegaSAS, 257 }), fault.Plan, "megasas takes 1 to 256"},
+		"UAS depth":     {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.USB, 15 }), fault.Plan, "usb takes 1 to 14"},
+		"NVMe depths": {func(c *Config) {
+			c.Drives = many(3)
+			c.Drives[0].Bus, c.Drives[2].Bus, c.Drives[2].QueueDepth = drive.NVMe, drive.NVMe, 8
+		}, fault.Plan, "drive d2: queue depth 8: another drive on nvme has 0"},
+		"many controllers": {func(c *Config) {
+			c.Drives = many(25)
+			for i := range c.Drives {
+				c.Drives[i].Bus = drive.MegaSAS
+			}
+		}, fault.Plan, "the board has room for 24"},
+		"AHCI depth":   {disk(func(d *Disk) { d.QueueDepth = 33 }), fault.Plan, "queue depth 33: ahci takes 1 to 32"},
+		"SCSI depth":   {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.VirtioSCSI, 257 }), fault.Plan, "takes 1 to 256"},
+		"virtio-blk":   {disk(func(d *Disk) { d.Bus, d.QueueDepth = drive.VirtioBlk, 1024 }), 0, ""},
+		"rotation":     {disk(func(d *Disk) { d.Rotation = 70000 }), fault.Plan, "rotation of 70000 rpm"},
+		"seven on six": {func(c *Config) { c.Drives = many(7) }, fault.Plan, "7 drives on ahci: the board has 6 ports"},
+		"six on six":   {func(c *Config) { c.Drives = many(6) }, 0, ""},
+		"same serial":  {func(c *Config) { c.Drives = append(many(1), many(1)...) }, fault.Machinery, "another disk"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +72,7 @@ func TestValidate(t *testing.T) {
 
 func many(n int) (disks []Disk) {
 	for i := range n {
-		disks = append(disks, Disk{Client: os.Stdin, Bus: drive.AHCI, Serial: "d" + string(rune('0'+i))})
+		disks = append(disks, Disk{Client: os.Stdin, Bus: drive.AHCI, Serial: fmt.Sprint("d", i)})
 	}
 	return disks
 }
@@ -119,5 +133,45 @@ func TestRingSize(t *testing.T) {
 		if got := ringSize(depth); got != want {
 			t.Errorf("for depth %d: %d, want %d", depth, got, want)
 		}
+	}
+}
+
+// A disk of the host is handed over as a descriptor, past the page cache, and
+// told with its own block sizes.
+func TestHostDisk(t *testing.T) {
+	d := testDisk{Disk: Disk{Host: os.Stdin, Bus: drive.MegaSAS, Serial: "mine", LogicalBlock: 512, PhysicalBlock: 4096}, n: 0, aio: ioURing}
+	var given files
+	args := d.qemu(&given)
+	want := []string{
+		"-add-fd", "fd=3,set=3",
+		"-blockdev", `{"aio":"io_uring","cache":{"direct":true,"no-flush":false},"discard":"unmap","driver":"host_device","filename":"/dev/fdset/3","node-name":"d0"}`,
+		"-device", "megasas-gen2,id=sas0",
+		"-device", "scsi-hd,bus=sas0.0,drive=d0,serial=mine,write-cache=off,logical_block_size=512,physical_block_size=4096,rerror=stop,werror=stop",
+	}
+	if diff := cmp.Diff(want, args); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if hand := d.qemu(&files{byHand: true}); strings.Contains(strings.Join(hand, " "), "fd") {
+		t.Errorf("by hand: %q", hand)
+	}
+}
+
+// USB is one command at a time at the speed of USB 2, or UAS.
+func TestUSB(t *testing.T) {
+	for depth, want := range map[int][]string{
+		1: {"qemu-xhci,id=xhci2,p3=0", "usb-bot,id=usb2,bus=xhci2.0,serial=s"},
+		8: {"qemu-xhci,id=xhci2", "usb-uas,id=usb2,bus=xhci2.0,serial=s"},
+	} {
+		args := testDisk{Disk: Disk{Bus: drive.USB, Serial: "s", QueueDepth: depth}, n: 2}.frontend()
+		if len(args) != 6 || args[1] != want[0] || args[3] != want[1] || !strings.HasPrefix(args[5], "scsi-hd,bus=usb2.0,scsi-id=0,lun=0,drive=d2,") {
+			t.Errorf("depth %d: %q", depth, args)
+		}
+	}
+}
+
+func TestNVMeDepth(t *testing.T) {
+	d := testDisk{Disk: Disk{Bus: drive.NVMe, QueueDepth: 1}}
+	if got := d.kernel(); len(got) != 1 || got[0] != "nvme.io_queue_depth=2" {
+		t.Errorf("%q: a queue of two entries holds one command", got)
 	}
 }

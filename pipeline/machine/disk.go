@@ -25,29 +25,34 @@ func (rootDisk) kernel() []string { return nil }
 // error on would blame the kernel under test for it.
 const onError = ",rerror=stop,werror=stop"
 
-// testDisk is a drive behind NBD. n numbers the machine's test drives, port
-// those on the board's AHCI.
+// testDisk is a test drive. n numbers the machine's test drives, port those on
+// the board's AHCI; aio is how QEMU waits for a disk of the host.
 type testDisk struct {
 	Disk
 	n, port int
+	aio     aio
 }
 
 // node is the drive's name in QEMU, as I/O errors give it.
 func (d testDisk) node() string { return fmt.Sprint("d", d.n) }
 
 func (d testDisk) qemu(f *files) []string {
-	return append([]string{"-blockdev", options(d.backend(f))}, d.frontend()...)
-}
-
-// backend talks to the server. QEMU must not reconnect: a server that went away
-// took its timing with it.
-func (d testDisk) backend(f *files) map[string]any {
+	var args []string
 	node := map[string]any{"node-name": d.node(), "discard": "unmap"}
-	if f.byHand {
+	switch {
+	case f.byHand:
 		node["driver"], node["size"], node["read-zeroes"] = "null-co", int64(20<<30), true
-		return node
+	case d.Host != nil:
+		// The set makes a descriptor a name that QEMU can open.
+		fd := f.add(d.Host)
+		args = append(args, "-add-fd", fmt.Sprintf("fd=%d,set=%d", fd, fd))
+		node["driver"], node["filename"] = "host_device", fmt.Sprint("/dev/fdset/", fd)
+		node["aio"], node["cache"] = string(d.aio), map[string]any{"direct": true, "no-flush": false}
+	default:
+		// QEMU must not reconnect: a server that went away took its timing with
+		// it.
+		node["driver"] = "nbd"
+		node["server"] = map[string]any{"type": "fd", "str": strconv.Itoa(f.add(d.Client))}
 	}
-	node["driver"] = "nbd"
-	node["server"] = map[string]any{"type": "fd", "str": strconv.Itoa(f.add(d.Client))}
-	return node
+	return append(append(args, "-blockdev", options(node)), d.frontend()...)
 }

@@ -31,6 +31,7 @@ const greetLimit = 30 * time.Second
 // Machine is a machine that was started.
 type Machine struct {
 	cfg     Config
+	aio     aio
 	started time.Time
 	process *proc.Process
 	monitor *qmp.Conn
@@ -64,13 +65,7 @@ type Machine struct {
 // The error is the plan's if the configuration asks for the impossible, else
 // the machinery's; what QEMU said is in it.
 func Start(ctx context.Context, cfg Config) (m *Machine, err error) {
-	defer func() {
-		for _, d := range cfg.Drives {
-			if d.Client != nil {
-				d.Client.Close()
-			}
-		}
-	}()
+	defer cfg.hangUp()
 	cfg.fill()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("start machine: %w", err)
@@ -123,6 +118,9 @@ func (m *Machine) start(ctx context.Context) (err error) {
 		onFail(conns[i].Close)
 	}
 	m.serial, m.channel = conns[0], conns[2]
+	if m.aio, err = m.cfg.findAIO(ctx); err != nil {
+		return err
+	}
 	cmd, err := m.compose(ends)
 	if err != nil {
 		return err
@@ -132,9 +130,7 @@ func (m *Machine) start(ctx context.Context) (err error) {
 		return err
 	}
 	m.started = time.Now()
-	for _, d := range m.cfg.Drives {
-		d.Client.Close()
-	}
+	m.cfg.hangUp()
 	for _, f := range ends { // or the console would never end
 		f.Close()
 	}
@@ -161,6 +157,15 @@ func (m *Machine) start(ctx context.Context) (err error) {
 	}()
 	go m.supervise(ctx)
 	return nil
+}
+
+// hangUp closes our copies of QEMU's connections to the drives' servers.
+func (c *Config) hangUp() {
+	for _, d := range c.Drives {
+		if d.Client != nil {
+			d.Client.Close()
+		}
+	}
 }
 
 // compose makes the command to run and notes it, and one for the shell, in
@@ -201,7 +206,7 @@ func (m *Machine) devices(ends [3]*os.File) []device {
 	}
 	port := 0
 	for i, d := range c.Drives {
-		t := testDisk{Disk: d, n: i, port: port}
+		t := testDisk{Disk: d, n: i, port: port, aio: m.aio}
 		if d.Bus == drive.AHCI {
 			port++
 		}
