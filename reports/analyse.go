@@ -21,6 +21,7 @@ type analysis struct {
 	comparisons []*comparison                   // by condition, metric, arm
 	run         *record.Run
 	mistakes    []mistake
+	warnings    []string // of the run directory
 }
 
 // comparison is one arm against the baseline by one metric.
@@ -42,6 +43,14 @@ func analyse(run *record.Run) (*analysis, error) {
 	}
 	if a.attempts, err = run.Attempts(); err != nil {
 		return nil, err
+	}
+	for _, s := range a.samples {
+		if err := run.Intact(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := run.PlanFile(); err != nil {
+		a.warnings = append(a.warnings, err.Error())
 	}
 	for _, s := range a.samples { // sorted by block
 		a.cells[s.Cell] = append(a.cells[s.Cell], s)

@@ -26,6 +26,9 @@ type Summary struct {
 	// PlanMistakes are what the plan asks for and no arm has, in words. What
 	// broke for them is in none of the numbers above.
 	PlanMistakes []string
+	// Warnings are what is wrong with the run directory itself, where a report
+	// could be made all the same.
+	Warnings []string
 
 	line string
 }
@@ -55,6 +58,7 @@ func (a *analysis) summary() Summary {
 			s.Other[k.verdict.Kind]++
 		}
 	}
+	s.Warnings = a.warnings
 	for _, m := range a.mistakes {
 		s.PlanMistakes = append(s.PlanMistakes, strings.ReplaceAll(m.String(), text.NBSP, " "))
 	}
@@ -248,6 +252,9 @@ func (p *page) opening() {
 	p.heading(1, p.title())
 	if n := len(p.samples); n < p.planned {
 		p.say("**Partial: %d of %s done.** What follows is of these alone.", n, plural(p.planned, "sample is", "samples are"))
+	}
+	for _, w := range p.warnings {
+		p.say("**Warning:** %s.", text.Clean(w))
 	}
 	for _, m := range p.mistakes {
 		p.say("**The plan is at fault** in %s: %s", plural(m.samples, "sample", "samples"), m)

@@ -15,12 +15,21 @@ func recordRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: record DIR")
 	}
-	ts.Check(writeRun(ts.MkAbs(args[0])))
+	ts.Check(writeRun(ts.MkAbs(args[0]), 5))
+}
+
+// doneRun writes one with nothing left to measure.
+func doneRun(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: done DIR")
+	}
+	ts.Check(writeRun(ts.MkAbs(args[0]), 4))
 }
 
 // writeRun writes a run of two arms under one condition: four blocks in which
-// the second takes about a tenth longer, and one more block not yet measured.
-func writeRun(dir string) error {
+// the second takes about a tenth longer; of more blocks the rest is not yet
+// measured.
+func writeRun(dir string, blocks int) error {
 	runtime := record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower, Primary: true}
 	condition := record.Condition{Drive: "sata", Filesystem: "ext4", Scheduler: "bfq", Workload: "dd"}
 	began := time.Date(2026, 11, 30, 9, 12, 0, 0, time.UTC)
@@ -39,7 +48,7 @@ func writeRun(dir string) error {
 		Filesystems: []record.Filesystem{{Name: "ext4"}},
 		Workloads:   []record.Workload{{Name: "dd", Title: "dd 10000 MiB", Metrics: []record.MetricInfo{runtime}}},
 	}
-	for range 5 {
+	for range blocks {
 		m.Blocks = append(m.Blocks, []record.Cell{{Arm: "vanilla", Condition: condition}, {Arm: "patched", Condition: condition}})
 	}
 	r, err := record.Create(dir, m)

@@ -14,6 +14,7 @@ import (
 	"spindle/internal/store"
 	"spindle/pipeline"
 	"spindle/reports"
+	"spindle/reports/record"
 )
 
 func run(ctx context.Context, a *app, args []string) error {
@@ -108,6 +109,16 @@ func (a *app) measure(ctx context.Context, p *pipeline.Plan, dir string, gate bo
 }
 
 func (a *app) resume(ctx context.Context, dir string, gate bool) error {
+	r, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	if done, err := r.Samples(); err != nil {
+		return fmt.Errorf("resume %s: %w", dir, err)
+	} else if len(done) == r.Planned() {
+		a.log.Printf("all %d samples are done: nothing is left to do", len(done))
+		return a.finish(dir, gate, nil)
+	}
 	env, err := a.env()
 	if err != nil {
 		return err
@@ -128,6 +139,9 @@ func (a *app) finish(dir string, gate bool, err error) error {
 		return errors.Join(err, rerr)
 	}
 	a.log.Clear()
+	for _, w := range sum.Warnings {
+		a.log.Printf("warning: %s", w)
+	}
 	fmt.Fprintln(a.stdout, filepath.Join(dir, "report.md"))
 	if err != nil {
 		a.log.Printf("to go on: spindle run --resume %s", dir)

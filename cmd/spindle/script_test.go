@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 //	fake DIR PROGRAM...          programs that append their name and arguments
 //	                             to $WORK/calls and do nothing else
 //	bzimage FILE VERSION         a bzImage that says its version, and cannot boot
-//	record DIR                   a run directory with finished samples
+//	record DIR                   a run directory with finished samples and some to do
+//	done DIR                     a run directory with nothing to do
 //
 // and the conditions [apt] (doctor can install here), [keyring] (this host has
 // the keys of Debian's archive), [kvm] (/dev/kvm opens) and [root]. The cache directory is $WORK/cache,
@@ -56,7 +57,7 @@ func script(t *testing.T, dir string) testscript.Params {
 		},
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "fake": fake, "bzimage": bzimage, "record": recordRun,
+			"exits": exits, "fake": fake, "bzimage": bzimage, "record": recordRun, "done": doneRun,
 		},
 	}
 }

@@ -137,6 +137,11 @@ func (s *Sample) check() error {
 	case s.Outcome.Line < 0:
 		return fmt.Errorf("sample's outcome points to line %d", s.Outcome.Line)
 	}
+	for name := range s.Files {
+		if !fs.ValidPath(name) {
+			return fmt.Errorf("sample has a file %q, which is not in its directory", name)
+		}
+	}
 	names := map[string]bool{}
 	for _, m := range s.Metrics {
 		switch err := m.MetricInfo.check(); {

@@ -79,6 +79,10 @@ func (d *Draft) Commit(s Sample) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%s: %w", commit, err)
 	}
+	var err error
+	if s.Files, err = hashFiles(d.dir); err != nil {
+		return fmt.Errorf("%s: %w", commit, err)
+	}
 	if err := writeJSON(filepath.Join(d.dir, sampleFile), s); err != nil {
 		return fmt.Errorf("%s: %w", commit, err)
 	}

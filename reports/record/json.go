@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/renameio/v2"
 )
@@ -73,6 +75,8 @@ func load[T any](path string, decode func([]byte) (T, error)) (T, error) {
 	}
 	return v, nil
 }
+
+func sortedNames(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // writeFile puts data under its final name in one step, on stable storage.
 func writeFile(path string, data []byte) error {

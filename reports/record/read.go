@@ -23,6 +23,10 @@ func (r *Run) Have(block int, c Cell) bool {
 // error that names its file: leaving it out would change the verdict.
 func (r *Run) Samples() ([]Sample, error) {
 	root := filepath.Join(r.dir, samplesDir)
+	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
+		// A run has it from its first moment on.
+		return nil, fmt.Errorf("read samples: %s is gone, and with it all that was measured", root)
+	}
 	places, err := r.places(root)
 	if err != nil {
 		return nil, fmt.Errorf("read samples: %w", err)

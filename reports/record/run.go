@@ -75,7 +75,7 @@ func create(dir string, m Manifest, l *os.File) (*Run, error) {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case lockFile, planFile: // of a Create that was cut short
+		case lockFile, planFile, samplesDir: // of a Create that was cut short
 		case manifestFile:
 			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
 		default:
@@ -84,6 +84,9 @@ func create(dir string, m Manifest, l *os.File) (*Run, error) {
 	}
 	if err := writeFile(filepath.Join(dir, planFile), []byte(m.Plan.Text)); err != nil {
 		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, samplesDir), 0o755); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
 	}
 	// Last: a directory is a run once it has a manifest.
 	if err := writeJSON(filepath.Join(dir, manifestFile), m); err != nil {

@@ -79,6 +79,10 @@ type Sample struct {
 	WorkloadSeconds float64 `json:"workload_seconds"`
 	TotalSeconds    float64 `json:"total_seconds"`
 
+	// Files are the sha256 of the raw files, by their paths in the sample's
+	// directory. Commit fills it in.
+	Files map[string]string `json:"files,omitempty"`
+
 	Accel   string     `json:"accel"`
 	CPUBusy float64    `json:"cpu_busy"` // share of the guest's CPUs busy during the workload, 0..1
 	Drive   DriveStats `json:"drive"`
