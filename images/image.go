@@ -49,6 +49,13 @@ const stale = 30 * 24 * time.Hour
 // Make gives the image of a spec. It is made if it is not in the store yet;
 // see the package's text for when that is.
 func Make(ctx context.Context, env Env, s Spec) (Image, error) {
+	if s.File != "" {
+		image, err := fromFile(ctx, env, s)
+		if err != nil {
+			return Image{}, fmt.Errorf("make image from %s: %w", s.File, err)
+		}
+		return image, nil
+	}
 	return build{spec: s, base: basePackages, variant: "minbase", mode: mode(os.Geteuid())}.make(ctx, env)
 }
 

@@ -17,6 +17,9 @@ func TestSpecValidate(t *testing.T) {
 	}{
 		{Spec{}, ""},
 		{Spec{Suite: "bookworm", Packages: []string{"blktrace", "g++"}, Snapshot: "20251130T000000Z"}, ""},
+		{Spec{File: "x.squashfs", SSH: "openssh"}, ""},
+		{Spec{File: "x.squashfs", Packages: []string{"fio"}}, "file "},
+		{Spec{SSH: "dropbear"}, "ssh "},
 		{Spec{Suite: "-oops"}, "suite "},
 		{Spec{Suite: "trixie/updates"}, "suite "},
 		{Spec{Packages: []string{"fio,rm"}}, "packages: "},

@@ -48,15 +48,18 @@ func (e Env) images(p *Plan) images.Env {
 // place makes the paths of a kernel source absolute: they are relative to the
 // plan's file, wherever spindle is started.
 func (e Env) place(p *Plan, s kernels.Source) kernels.Source {
-	return s.Local(func(path string) string {
-		switch rest, home := strings.CutPrefix(path, "~/"); {
-		case home && e.Home != "":
-			return filepath.Join(e.Home, rest)
-		case !filepath.IsAbs(path):
-			return filepath.Join(filepath.Dir(p.File), path)
-		}
-		return path
-	})
+	return s.Local(func(path string) string { return e.local(p, path) })
+}
+
+// local makes one path of a plan absolute.
+func (e Env) local(p *Plan, path string) string {
+	switch rest, home := strings.CutPrefix(path, "~/"); {
+	case home && e.Home != "":
+		return filepath.Join(e.Home, rest)
+	case !filepath.IsAbs(path):
+		return filepath.Join(filepath.Dir(p.File), path)
+	}
+	return path
 }
 
 func sortedKeys[V any](m map[string]V) []string {

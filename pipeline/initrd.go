@@ -69,9 +69,9 @@ func (p *Plan) needOfDrive(name string) kernels.Need {
 // writeInitrd writes one guest's initrd: the kernel's initramfs, and behind
 // it a small archive that only this guest gets, with the keys of its SSH
 // server and what its init needs to know. The kernel unpacks both in turn.
-func writeInitrd(path, initramfs string, keys guest.Keys, hostname string, now time.Time) (err error) {
+func writeInitrd(path, initramfs string, keys guest.Keys, hostname string, openSSH bool, now time.Time) (err error) {
 	boot, err := json.Marshal(workloads.Boot{
-		Modules: kernels.BootModules(), Root: rootSerial, Port: sshPort, Hostname: hostname, Time: now.Unix(),
+		Modules: kernels.BootModules(), Root: rootSerial, Port: sshPort, OpenSSH: openSSH, Hostname: hostname, Time: now.Unix(),
 	})
 	if err != nil {
 		return err

@@ -43,7 +43,11 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	if k.Kernels, err = MakeKernels(ctx, env, p); err != nil {
 		return nil, err
 	}
-	if k.Image, err = images.Make(ctx, env.images(p), p.Image); err != nil {
+	spec := p.Image
+	if spec.File != "" {
+		spec.File = env.local(p, spec.File)
+	}
+	if k.Image, err = images.Make(ctx, env.images(p), spec); err != nil {
 		return nil, err
 	}
 	agent, hash, err := images.GuestBinary(ctx, env.images(p))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"spindle/images"
 	"spindle/internal/fault"
 	"spindle/internal/nbd"
 	"spindle/internal/proc"
@@ -49,7 +50,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 		return err
 	}
 	initrd := filepath.Join(temp, "initrd")
-	if err := writeInitrd(initrd, k.Initrd[arm.Kernel], keys, "spindle", env.Now()); err != nil {
+	if err := writeInitrd(initrd, k.Initrd[arm.Kernel], keys, "spindle", p.Image.SSH == images.OpenSSH, env.Now()); err != nil {
 		return err
 	}
 	began := time.Now()

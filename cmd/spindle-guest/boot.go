@@ -73,7 +73,10 @@ func start() (sshd int, ready *os.File, err error) {
 	}
 	answerModprobe(agent())
 	linkTools()
-	return startSSHD(b.Port)
+	if b.Mailbox != "" {
+		mailMan(b.Mailbox) // never returns
+	}
+	return startSSHD(b)
 }
 
 // agent is where this program is after the change of root.
@@ -120,7 +123,7 @@ func answerModprobe(path string) {
 
 // startSSHD starts the server as a process of its own, so that its death is
 // seen. What comes out of ready is one byte when it serves, or the end.
-func startSSHD(port string) (pid int, ready *os.File, err error) {
+func startSSHD(b workloads.Boot) (pid int, ready *os.File, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 0, nil, err
@@ -131,7 +134,11 @@ func startSSHD(port string) (pid int, ready *os.File, err error) {
 		return 0, nil, err
 	}
 	defer null.Close()
-	p, err := os.StartProcess(agent(), []string{workloads.AgentFile, "sshd", port}, &os.ProcAttr{
+	argv := []string{workloads.AgentFile, "sshd", b.Port}
+	if b.OpenSSH {
+		argv = append(argv, "openssh")
+	}
+	p, err := os.StartProcess(agent(), argv, &os.ProcAttr{
 		Dir:   "/",
 		Env:   environment(),
 		Files: []*os.File{null, console(), console(), w},

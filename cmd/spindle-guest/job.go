@@ -19,24 +19,31 @@ import (
 // its name at once, also when the workload failed: no result means that
 // something of ours did.
 func job(ctx context.Context, file string, in io.Reader, out io.Writer) error {
+	_, err := carryOut(ctx, file, handshake(in, out))
+	return err
+}
+
+// carryOut is job with the host at the other end of h. It gives the directory
+// with everything that is kept.
+func carryOut(ctx context.Context, file string, h workloads.Handshake) (dir string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	j, err := workloads.DecodeJob(text)
 	if err != nil {
-		return err
+		return "", err
 	}
-	res := workloads.Do(ctx, j, handshake(in, out))
+	res := workloads.Do(ctx, j, h)
 	data, err := json.MarshalIndent(res, "", "\t")
 	if err != nil {
-		return err
+		return "", err
 	}
 	path := filepath.Join(j.Dir, workloads.ResultFile)
 	if err := os.WriteFile(path+".tmp", append(data, '\n'), 0o600); err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(path+".tmp", path)
+	return j.Dir, os.Rename(path+".tmp", path)
 }
 
 func handshake(in io.Reader, out io.Writer) workloads.Handshake {

@@ -3,7 +3,9 @@
 // program that the host puts into the initramfs.
 //
 //	/init                        as process 1: boots the guest
-//	spindle-guest sshd PORT      serves SSH on a virtio port
+//	spindle-guest sshd PORT [openssh]
+//	                             serves SSH on a virtio port, itself or by the
+//	                             image's OpenSSH
 //	spindle-guest job FILE       carries out a workloads.Job
 //	spindle-guest load NAME...   loads modules with what they depend on
 //	spindle-guest gauge SERIAL N [MODULE...]
@@ -34,6 +36,7 @@ func main() {
 }
 
 const usage = `usage: spindle-guest job FILE        carry out a job; its result goes into its directory
+       spindle-guest mail SERIAL FILE  the same, with the host at a drive
        spindle-guest load NAME...    load kernel modules with what they depend on
        spindle-guest gauge SERIAL COUNT [MODULE...]
                                      time COUNT reads of the drive with that serial
@@ -56,6 +59,10 @@ func run(argv []string) int {
 		return report(modprobe(args[2]))
 	case len(args) == 2 && args[0] == "sshd":
 		return report(sshd(ctx, args[1]))
+	case len(args) == 3 && args[0] == "sshd" && args[2] == "openssh":
+		return report(openSSHD(ctx, args[1]))
+	case len(args) == 3 && args[0] == "mail":
+		return report(byMail(ctx, args[1], args[2]))
 	case len(args) == 2 && args[0] == "job":
 		return report(job(ctx, args[1], os.Stdin, os.Stdout))
 	case len(args) >= 3 && args[0] == "gauge":

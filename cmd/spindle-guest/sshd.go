@@ -40,6 +40,11 @@ func sshd(ctx context.Context, port string) error {
 	if err != nil {
 		return err
 	}
+	return eachConnection(ctx, node, func(conn portConn) error { return serve(conn, cfg) })
+}
+
+// eachConnection hands the port to serve whenever the host has its side open.
+func eachConnection(ctx context.Context, node string, serve func(portConn) error) error {
 	served := false
 	for {
 		conn, err := openPort(node)
@@ -56,7 +61,7 @@ func sshd(ctx context.Context, port string) error {
 			conn.Close()
 			return err
 		}
-		if err := serve(conn, cfg); err != nil {
+		if err := serve(conn); err != nil {
 			fmt.Fprintf(os.Stderr, "spindle-guest: ssh: %v\n", err)
 			time.Sleep(100 * time.Millisecond)
 		}
