@@ -134,10 +134,10 @@ func BenchmarkWrite(b *testing.B) {
 func BenchmarkModel(b *testing.B) {
 	for _, op := range []timing.Op{timing.Read, timing.Write} {
 		b.Run(fmt.Sprintf("op=%d", op), func(b *testing.B) {
-			closedLoop(b, Spec{Profile: "sata-7200", QueueDepth: 31}, 31, b.N, randomly(op, 500e9, 8, false))
+			closedLoop(b, Spec{Profile: "sata-7200", QueueDepth: 31}, 31, 0, b.N, randomly(op, 500e9, 8, false))
 		})
 	}
 	b.Run("sequential", func(b *testing.B) {
-		closedLoop(b, Spec{Profile: "sata-7200", QueueDepth: 1}, 1, b.N, sequentially(timing.Read, 256))
+		closedLoop(b, Spec{Profile: "sata-7200", QueueDepth: 1}, 1, 0, b.N, sequentially(timing.Read, 256))
 	})
 }

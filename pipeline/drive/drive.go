@@ -19,6 +19,9 @@ type Options struct {
 	Backing string
 	// Early is how much before its due time an answer leaves; see [Drive.Gauge].
 	Early time.Duration
+	// Losable keeps what it takes to lose what is not durable; see
+	// [Drive.PowerCut]. A drive with a fault of that kind is losable anyway.
+	Losable bool
 }
 
 // Drive is a drive at work. It starts untimed.
@@ -45,6 +48,9 @@ type Drive struct {
 	armed       time.Duration // when the alarm rings; 0 if it need not
 	lastID      uint64
 	waiting     map[uint64]*request // those that the model has
+	undo        *undo               // nil for a drive that cannot lose anything
+	dead        bool                // its power was cut
+	hits        []hits              // of faults, before the present model
 
 	batch []timing.Completion // of the alarm's thread alone
 }
@@ -59,7 +65,7 @@ func New(s Spec, o Options) (*Drive, error) {
 	}
 	d := &Drive{spec: r, size: int64(r.Size), early: o.Early, waiting: map[uint64]*request{}, rec: newRecorder()}
 	d.idle.L = &d.mu
-	if r.disk != nil {
+	if r.timed() {
 		if _, err := r.model(o.Seed); err != nil {
 			return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
 		}
@@ -73,6 +79,9 @@ func New(s Spec, o Options) (*Drive, error) {
 	}
 	if d.content, err = sparse.Open(o.Backing, d.size); err != nil {
 		return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
+	}
+	if r.timed() && (o.Losable || r.loses()) {
+		d.undo = newUndo(d.content)
 	}
 	if d.newModel != nil {
 		if d.alarm, err = newAlarm(d.ring); err != nil {
@@ -91,7 +100,7 @@ func (d *Drive) Size() int64 { return d.size }
 func (d *Drive) Export() nbd.Options {
 	return nbd.Options{
 		Flush: true, FUA: true, Trim: true, WriteZeroes: true,
-		Rotational: d.spec.disk != nil,
+		Rotational: d.spec.Disk != nil,
 		// 4 KiB is what file systems use; 512 bytes is what the drive has.
 		BlockSize: nbd.BlockSize{Min: timing.SectorSize, Preferred: 4096},
 	}
@@ -143,8 +152,9 @@ func (d *Drive) change(newModel func() timing.Model, early time.Duration) {
 	for d.outstanding > 0 && !d.closed {
 		d.idle.Wait()
 	}
+	d.keepHits()
 	d.model = nil
-	if newModel != nil && !d.closed {
+	if newModel != nil && !d.closed && !d.dead {
 		d.model, d.ahead = newModel(), early
 		d.reached, d.epoch = 0, monotonic()
 	}
@@ -186,7 +196,7 @@ func (d *Drive) Close() error {
 	d.mu.Unlock()
 	d.idle.Broadcast()
 	for _, q := range cut {
-		q.cut.Store(true)
+		q.cut.Store(uint32(nbd.ErrShutdown))
 		q.half()
 	}
 	d.mu.Lock()

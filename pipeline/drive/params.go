@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -14,14 +15,50 @@ import (
 type Param struct{ Name, Text string }
 
 // Params gives every parameter of the model as the drive has it, rescaled
-// rates included, in the order of profile files. It is nil for a drive without
-// timing and for a Spec that is not valid.
+// rates included, in the order of profile files; an array's and its
+// controller's first; of a profile of one's own the SHA-256 of its file; and
+// the drive's faults. It is nil for a drive without timing and for a Spec that
+// is not valid.
 func (s Spec) Params() []Param {
 	r, err := s.resolve()
-	if err != nil || r.disk == nil {
+	if err != nil || !r.timed() {
 		return nil
 	}
-	text, err := yaml.Marshal(r.disk)
+	var out []Param
+	if r.ProfileText != "" {
+		out = append(out, Param{"profile-sha256", fmt.Sprintf("%x", sha256.Sum256([]byte(r.ProfileText)))})
+	}
+	if r.array {
+		out = append(out, Param{"count", fmt.Sprint(r.Count)}, Param{"raid", string(r.RAID)}, Param{"stripe", r.Stripe.String()})
+		out = append(out, listed("controller.", r.controller.Controller)...)
+	}
+	out = append(out, r.params()...)
+	for _, f := range r.Faults {
+		out = append(out, Param{"fault", f.String()})
+	}
+	return out
+}
+
+// params gives the parameters of one drive.
+func (p profile) params() []Param {
+	var out []Param
+	switch {
+	case p.Disk != nil:
+		out = listed("", p.Disk)
+	case p.SSD != nil:
+		out = listed("", p.SSD)
+	default:
+		return listed("", p.Raw)
+	}
+	if p.USB != nil {
+		out = append(out, listed("usb.", p.USB)...)
+	}
+	return out
+}
+
+// listed gives the keys of a section as its file would have them.
+func listed(prefix string, section any) []Param {
+	text, err := yaml.Marshal(section)
 	if err != nil {
 		return nil
 	}
@@ -29,7 +66,7 @@ func (s Spec) Params() []Param {
 	if err != nil || len(f.Docs) == 0 {
 		return nil
 	}
-	return flatten(nil, "", f.Docs[0].Body)
+	return flatten(nil, prefix, f.Docs[0].Body)
 }
 
 // flatten writes nested keys with dots between them.

@@ -1,29 +1,41 @@
 package drive
 
 import (
-	"bytes"
 	"embed"
+	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 
 	"spindle/internal/unit"
 	"spindle/pipeline/drive/disk"
+	"spindle/pipeline/drive/link"
+	"spindle/pipeline/drive/raid"
+	"spindle/pipeline/drive/ssd"
 )
 
-// profiles are the drives that everybody has, one file each. A comment in the
-// file says where a number comes from.
+// profiles are the drives, and controllers, that everybody has, one file each.
 //
-//go:embed profiles/*.yaml
+//go:embed profiles/*.yaml controllers/*.yaml
 var profiles embed.FS
 
-// profile is a kind of drive. Exactly one of its sections is there.
+// profile is a kind of drive. Exactly one of Disk, SSD and Raw is there.
 type profile struct {
-	Title string        `yaml:"title"`
-	Disk  *disk.Profile `yaml:"disk"`
-	Raw   *rawProfile   `yaml:"raw"`
+	Title string `yaml:"title"`
+	// Note is a warning that goes with every description of the drive.
+	Note string `yaml:"note,omitempty"`
+	// Sources says where parameters come from, by name or by the start of
+	// several names: "seek" for "seek.read.a-ms".
+	Sources map[string]string `yaml:"sources,omitempty"`
+	OnBus   Bus               `yaml:"bus,omitempty"` // "" is ahci
+
+	Disk *disk.Profile `yaml:"disk,omitempty"`
+	SSD  *ssd.Profile  `yaml:"ssd,omitempty"`
+	Raw  *rawProfile   `yaml:"raw,omitempty"`
+
+	USB *link.Profile `yaml:"usb,omitempty"` // what Disk or SSD is behind
 }
 
 // rawProfile is a drive without timing.
@@ -31,26 +43,60 @@ type rawProfile struct {
 	Capacity unit.Size `yaml:"capacity"`
 }
 
+// controller is a kind of RAID controller.
+type controller struct {
+	Title      string            `yaml:"title"`
+	Sources    map[string]string `yaml:"sources,omitempty"`
+	Controller raid.Controller   `yaml:"controller"`
+}
+
 // rawDepth is the queue depth that a drive without timing offers: NCQ's.
 const rawDepth = 31
 
 func (p profile) capacity() unit.Size {
-	if p.Disk != nil {
+	switch {
+	case p.Disk != nil:
 		return p.Disk.Capacity
+	case p.SSD != nil:
+		return p.SSD.Capacity
 	}
 	return p.Raw.Capacity
 }
 
 func (p profile) maxDepth() int {
-	if p.Disk != nil {
+	switch {
+	case p.Disk != nil:
 		return p.Disk.Queue.Depth
+	case p.SSD != nil:
+		return p.SSD.Queue.Depth
 	}
 	return rawDepth
 }
 
-// Profiles lists the names that Spec.Profile may have.
-func Profiles() []string {
-	entries, err := profiles.ReadDir("profiles")
+// timed says whether the drive has a model.
+func (p profile) timed() bool { return p.Raw == nil }
+
+// cache is the size of the drive's write-back cache, and whether it forgets
+// without power.
+func (p profile) cache() (size unit.Size, volatile bool) {
+	switch {
+	case p.Disk != nil:
+		return p.Disk.WriteCache.Size, true
+	case p.SSD != nil:
+		return p.SSD.Buffer.Size, !p.SSD.Buffer.Protected
+	}
+	return 0, true
+}
+
+// Profiles lists the names that Spec.Profile may have, besides the path of a
+// file of one's own.
+func Profiles() []string { return names("profiles") }
+
+// Controllers lists the names that Spec.Controller may have.
+func Controllers() []string { return names("controllers") }
+
+func names(dir string) []string {
+	entries, err := profiles.ReadDir(dir)
 	if err != nil {
 		panic(err) // embedded
 	}
@@ -61,37 +107,113 @@ func Profiles() []string {
 	return names
 }
 
-// lookup reads a profile by name.
-func lookup(name string) (profile, error) {
+// IsFile says whether a profile is named by the path of a file and not by a
+// name of [Profiles].
+func IsFile(profile string) bool {
+	return strings.Contains(profile, "/") || strings.HasSuffix(profile, ".yaml") || strings.HasSuffix(profile, ".yml")
+}
+
+// builtin reads a profile or a controller by name.
+func builtin(dir, name string) ([]byte, error) {
+	what := strings.TrimSuffix(dir, "s")
 	if name == "" {
-		return profile{}, fmt.Errorf("profile: missing; there are %s", strings.Join(Profiles(), ", "))
+		return nil, fmt.Errorf("%s: missing; there are %s", what, strings.Join(names(dir), ", "))
 	}
-	data, err := profiles.ReadFile(path.Join("profiles", name+".yaml"))
+	data, err := profiles.ReadFile(path.Join(dir, name+".yaml"))
 	if err != nil || strings.Contains(name, "/") {
-		return profile{}, fmt.Errorf("profile %q: unknown; there are %s", name, strings.Join(Profiles(), ", "))
+		return nil, fmt.Errorf("%s %q: unknown; there are %s", what, name, strings.Join(names(dir), ", "))
 	}
-	p, err := parseProfile(data)
+	return data, nil
+}
+
+// lookup reads a built-in profile.
+func lookup(name string) (profile, error) {
+	data, err := builtin("profiles", name)
 	if err != nil {
-		return profile{}, fmt.Errorf("profile %q: %w", name, err)
+		return profile{}, err
 	}
-	return p, nil
+	return parseProfile(name+".yaml", data)
+}
+
+// lookupController reads a built-in controller.
+func lookupController(name string) (controller, error) {
+	var c controller
+	data, err := builtin("controllers", name)
+	if err != nil {
+		return c, err
+	}
+	s := sheet{file: name + ".yaml", text: data}
+	if err := s.decode(&c); err != nil {
+		return c, err
+	}
+	return c, s.section("controller", c.Controller.Validate())
 }
 
 // parseProfile reads the text of a profile and checks that it makes a drive.
-func parseProfile(data []byte) (profile, error) {
+// Errors are [*FileError].
+func parseProfile(file string, data []byte) (profile, error) {
 	var p profile
-	if err := yaml.NewDecoder(bytes.NewReader(data), yaml.Strict()).Decode(&p); err != nil {
-		return p, fmt.Errorf("%s", strings.TrimSpace(yaml.FormatError(err, false, true)))
+	s := sheet{file: file, text: data}
+	if err := s.decode(&p); err != nil {
+		return p, err
 	}
-	switch {
-	case (p.Disk == nil) == (p.Raw == nil):
-		return p, fmt.Errorf("needs exactly one of the sections disk and raw")
-	case p.Disk != nil:
-		if err := p.Disk.Validate(); err != nil {
-			return p, fmt.Errorf("disk: %w", err)
+	kinds := 0
+	for _, there := range []bool{p.Disk != nil, p.SSD != nil, p.Raw != nil} {
+		if there {
+			kinds++
 		}
-	case p.Raw.Capacity <= 0:
-		return p, fmt.Errorf("raw: capacity: missing")
 	}
-	return p, nil
+	var err error
+	switch {
+	case kinds != 1:
+		return p, s.at("", "needs exactly one of the sections disk, ssd and raw")
+	case p.Title == "":
+		return p, s.at("", "title: missing: a few words for reports")
+	case strings.ContainsAny(p.Title, "\n\r") || len(p.Title) > 60:
+		return p, s.at("title", "title: more than a line of 60 characters")
+	case p.OnBus != "" && !slices.Contains(buses, p.OnBus):
+		return p, s.at("bus", fmt.Sprintf("bus %q: not one of %s", p.OnBus, joined(buses)))
+	case p.Disk != nil:
+		err = s.section("disk", p.Disk.Validate())
+	case p.SSD != nil:
+		err = s.section("ssd", p.SSD.Validate())
+	case p.Raw.Capacity <= 0:
+		err = s.section("raw", errors.New("capacity: missing"))
+	}
+	if err == nil && p.USB != nil {
+		if !p.timed() {
+			return p, s.at("usb", "usb: a drive without timing has no link")
+		}
+		err = s.section("usb", p.USB.Validate())
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, s.sources(p.Sources, p.params())
+}
+
+// sources checks that every source is of a parameter.
+func (s sheet) sources(from map[string]string, params []Param) error {
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		if !slices.ContainsFunc(params, func(p Param) bool { return covers(key, p.Name) }) {
+			return s.at("sources."+key, fmt.Sprintf("sources: no parameter is called %q", key))
+		}
+	}
+	return nil
+}
+
+// covers says whether the source key speaks of a parameter.
+func covers(key, param string) bool {
+	return key == param || strings.HasPrefix(param, key+".")
+}
+
+// source gives where a parameter comes from: the longest key that covers it.
+func source(from map[string]string, param string) string {
+	best := ""
+	for key := range from {
+		if covers(key, param) && len(key) > len(best) {
+			best = key
+		}
+	}
+	return from[best]
 }

@@ -17,8 +17,8 @@ type request struct {
 	arrived time.Duration // monotonic
 	due     time.Duration // monotonic, when the answer should leave; 0 if untimed
 	halves  atomic.Int32
-	err     error       // of the data
-	cut     atomic.Bool // the drive was closed
+	err     error         // of the data
+	cut     atomic.Uint32 // the error number of a request that was cut off
 }
 
 // take accounts for q and gives it to the model, if there is one. d.mu is held.
@@ -28,6 +28,10 @@ func (d *Drive) take(q *request) {
 	q.arrived = monotonic()
 	q.halves.Store(1)
 	d.rec.arrived(q, d.depth)
+	if d.dead {
+		q.err = nbd.ErrIO
+		return
+	}
 	if d.model == nil {
 		return
 	}
@@ -36,6 +40,12 @@ func (d *Drive) take(q *request) {
 	d.lastID++
 	d.waiting[d.lastID] = q
 	d.reached = max(d.reached, q.arrived-d.epoch)
+	if x, ok := d.model.(*disturbed); ok {
+		q.err = x.judge(d.reached, q.Request)
+	}
+	if d.undo != nil && q.err == nil {
+		q.err = d.undo.before(d.model, q.Request)
+	}
 	d.model.Arrive(d.reached, timing.Request{
 		ID:      d.lastID,
 		Op:      timingOp(q.Op),
@@ -87,7 +97,11 @@ func (d *Drive) ring() {
 		d.rec.served(max(d.epoch+c.Start-q.arrived, 0), c.At-c.Start)
 		answers[i] = q
 	}
-	d.arm()
+	if x, ok := d.model.(*disturbed); ok && x.cutDue(d.reached) {
+		answers = append(answers, d.die()...)
+	} else {
+		d.arm()
+	}
 	d.mu.Unlock()
 	for _, q := range answers {
 		q.half()
@@ -112,7 +126,7 @@ func (d *Drive) advance(to time.Duration) {
 // start begins with the data. It has its own goroutine, so that storage of the
 // host that is slow holds up neither the next request nor the alarm.
 func (q *request) start() {
-	if q.Op == nbd.Flush {
+	if q.Op == nbd.Flush || q.err != nil {
 		q.half()
 		return
 	}
@@ -141,8 +155,8 @@ func (q *request) half() {
 		return
 	}
 	err := q.err
-	if err == nil && q.cut.Load() {
-		err = nbd.ErrShutdown
+	if cut := nbd.Errno(q.cut.Load()); err == nil && cut != 0 {
+		err = cut
 	}
 	d := q.d
 	d.mu.Lock()

@@ -25,7 +25,7 @@ func TestSpecYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Spec
-	if err := yaml.Unmarshal(out, &back); err != nil || back != got {
+	if err := yaml.Unmarshal(out, &back); err != nil || !cmp.Equal(back, got) {
 		t.Errorf("written and read back: %+v, %v", back, err)
 	}
 }
@@ -38,9 +38,9 @@ func TestSpecValidate(t *testing.T) {
 		{Spec{Profile: "sata-7200"}, ""},
 		{Spec{Profile: "raw", Size: 1 << 30, Bus: VirtioBlk}, ""},
 		{Spec{Profile: "sata-7200", QueueDepth: 31, MediaRate: 20e6, Size: 10 << 30, WriteCache: "on"}, ""},
-		{Spec{}, "profile: missing; there are raw, sata-7200"},
-		{Spec{Profile: "floppy"}, `profile "floppy": unknown; there are raw, sata-7200`},
-		{Spec{Profile: "../profiles/raw"}, "unknown"},
+		{Spec{}, "profile: missing; there are ideal, nlsas-2t, nvme, raw, sata-5400, sata-7200, ssd-sata, usb-25"},
+		{Spec{Profile: "floppy"}, `profile "floppy": unknown; there are ideal, nlsas-2t, nvme, raw, sata-5400, sata-7200, ssd-sata, usb-25`},
+		{Spec{Profile: "../nosuch.yaml"}, "read profile: open ../nosuch.yaml: no such file"},
 		{Spec{Profile: "sata-7200", Bus: "ide"}, `bus "ide": not one of ahci, virtio-scsi, virtio-blk, megasas, usb, nvme`},
 		{Spec{Profile: "sata-7200", QueueDepth: 32}, "queue-depth 32: this drive takes 1 to 31"},
 		{Spec{Profile: "sata-7200", QueueDepth: -1}, "queue-depth -1"},
@@ -49,6 +49,21 @@ func TestSpecValidate(t *testing.T) {
 		{Spec{Profile: "sata-7200", WriteCache: "maybe"}, `write-cache "maybe": not on or off`},
 		{Spec{Profile: "sata-7200", MediaRate: 1}, "media-rate"},
 		{Spec{Profile: "raw", MediaRate: 1e6}, "this drive has no timing"},
+		{Spec{Profile: "nlsas-2t", Count: 12, RAID: "0", Stripe: 64 << 10, ControllerCache: 512 << 20, Bus: MegaSAS}, ""},
+		{Spec{Profile: "nlsas-2t", Count: 4, RAID: "10", QueueDepth: 256, MediaRate: 50e6}, ""},
+		{Spec{Profile: "nlsas-2t", Count: 12}, "say which raid"},
+		{Spec{Profile: "nlsas-2t", RAID: "0"}, "count 0: an array takes 2 to 32"},
+		{Spec{Profile: "nlsas-2t", Count: 33, RAID: "0"}, "count 33"},
+		{Spec{Profile: "nlsas-2t", Count: -1}, "count -1: negative"},
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "5"}, "raid 5: takes at least 3 members, not 2"},
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "7"}, "raid 7: not one of"},
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "0", Stripe: 5000}, "stripe 5kB: not a power of two"},
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "0", Controller: "areca"}, `controller "areca": unknown; there are generic, h710, perc-6e`},
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "0", ControllerCache: 1000}, "controller-cache 1kB: not a multiple of 1MiB"},
+		{Spec{Profile: "nlsas-2t", Stripe: 64 << 10}, "stripe: that is for arrays"},
+		{Spec{Profile: "nlsas-2t", ControllerCache: 1 << 20}, "controller-cache: that is for arrays"},
+		{Spec{Profile: "raw", Count: 2, RAID: "0"}, "raid: this drive has no timing"},
+		{Spec{Profile: "usb-25", Count: 2, RAID: "0"}, "raid: this drive has a link of its own"},
 	} {
 		err := tt.s.Validate()
 		switch {
@@ -72,6 +87,14 @@ func TestDevice(t *testing.T) {
 		{Spec{Profile: "sata-7200", QueueDepth: 1, Bus: VirtioSCSI, Size: 1 << 30, WriteCache: "off"},
 			Device{Size: 1 << 30, Bus: VirtioSCSI, Rotation: 7200, QueueDepth: 1}},
 		{Spec{Profile: "raw"}, Device{Size: 1 << 40, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "ssd-sata"}, Device{Size: 488397168 * 512 / 4096 * 4096, Bus: AHCI, Rotation: 1, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "usb-25"}, Device{Size: 976773168 * 512, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true}},
+		{Spec{Profile: "nvme"}, Device{Size: 976773168 * 512, Bus: NVMe, Rotation: 1, QueueDepth: 1023, WriteCache: true}},
+		// Whole stripe units of each member; a cache of the controller is one.
+		{Spec{Profile: "nlsas-2t", Count: 12, RAID: "0", Controller: "perc-6e"},
+			Device{Size: 12 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 256, WriteCache: true}},
+		{Spec{Profile: "nlsas-2t", Count: 4, RAID: "5", WriteCache: "off", QueueDepth: 32},
+			Device{Size: 3 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
 	} {
 		got, err := tt.s.Device()
 		if err != nil {
@@ -91,6 +114,10 @@ func TestDescribe(t *testing.T) {
 		{Spec{Profile: "sata-7200", QueueDepth: 1}, []string{"sata-7200 (SATA disk of 2010), ahci, 500.1 GB, 7200 rpm, queue depth 1, write-back cache 16MiB, sequential 114.5 MB/s, random 4 KiB read 12.6 ms"}},
 		{Spec{Profile: "sata-7200", Size: 10 << 30, MediaRate: 40e6, WriteCache: "off"}, []string{"the first 10.74 of 500.1 GB", "write through", "sequential 40.0 MB/s (rescaled from 114.5)"}},
 		{Spec{Profile: "raw"}, []string{"raw (untimed), ahci, 1100 GB"}},
+		{Spec{Profile: "nvme"}, []string{"nvme (NVMe SSD of 2018)", "emulation in real time cannot reach it"}},
+		{Spec{Profile: "nlsas-2t", Count: 12, RAID: "0", ControllerCache: 256 << 20},
+			[]string{"RAID 0 of 12 nlsas-2t", "stripe unit 64KiB", "generic controller", "controller cache 256MiB, non-volatile"}},
+		{Spec{Profile: "sata-7200", Faults: []Fault{{ReadOnly: &ReadOnly{AfterWrites: 5}}}}, []string{"fault: read-only: after 5 writes"}},
 		{Spec{Profile: "x"}, []string{"not valid"}},
 	} {
 		got := tt.s.Describe()
@@ -115,12 +142,12 @@ func TestProfiles(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"title: x", "exactly one of the sections"},
 		{"raw: {capacity: 1GB}\ndisk: {rpm: 1}", "exactly one of the sections"},
-		{"raw: {}", "raw: capacity"},
-		{"disk: {capacity: 1GB}", "disk: rpm"},
-		{"disk: {capacity: 1GB, sides: 2}", `unknown field "sides"`},
+		{"title: x\nraw: {}", "x.yaml:2:1: raw: capacity"},
+		{"title: x\ndisk: {capacity: 1GB}", "x.yaml:2:1: disk: rpm"},
+		{"disk: {capacity: 1GB, sides: 2}", `unknown key "sides"`},
 		{"disk: {capacity: 1}", "size"},
 	} {
-		if _, err := parseProfile([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := parseProfile("x.yaml", []byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.text, err, tt.want)
 		}
 	}
@@ -136,7 +163,7 @@ func FuzzProfile(f *testing.F) {
 	}
 	f.Add([]byte("raw: {capacity: 0}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parseProfile(data)
+		p, err := parseProfile("x.yaml", data)
 		if err == nil && (p.capacity() <= 0 || p.maxDepth() < 1) {
 			t.Errorf("accepted %+v", p)
 		}

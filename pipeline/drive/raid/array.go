@@ -162,7 +162,11 @@ func (a *Array) Volatile(from, to int64) []timing.Extent {
 
 func (a *Array) enter(c *command) {
 	a.inside++
-	a.cpu = max(a.now, a.cpu) + a.c.Command.Std()
+	took := a.c.Write.Std()
+	if c.Op == timing.Read {
+		took = a.c.Read.Std()
+	}
+	a.cpu = max(a.now, a.cpu) + took
 	c.ready = a.cpu
 	a.decoding = append(a.decoding, c)
 }

@@ -182,7 +182,7 @@ func TestMirrorsShareReads(t *testing.T) {
 
 func TestController(t *testing.T) {
 	c := cached
-	c.Command, c.Latency, c.Link = unit.Duration(10*time.Microsecond), unit.Duration(500*time.Microsecond), 512e6 // 1 µs a sector
+	c.Read, c.Write, c.Latency, c.Link = unit.Duration(10*time.Microsecond), unit.Duration(10*time.Microsecond), unit.Duration(500*time.Microsecond), 512e6 // 1 µs a sector
 	s := simulate(t, Stripe, 2, c)
 	for _, tt := range []struct {
 		name string

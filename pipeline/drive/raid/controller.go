@@ -9,10 +9,11 @@ import (
 
 // Controller describes what is between the host and the members.
 type Controller struct {
-	// Command is its processor's time for a command, one at a time: it bounds
-	// operations per second. Latency is what else passes until the host has
-	// the answer, for many commands at once.
-	Command unit.Duration `yaml:"command"`
+	// Read and Write are its processor's time for a command, one at a time:
+	// they bound operations per second. Latency is what else passes until the
+	// host has the answer, for many commands at once.
+	Read    unit.Duration `yaml:"read"`
+	Write   unit.Duration `yaml:"write"`
 	Latency unit.Duration `yaml:"latency"`
 	Link    unit.Rate     `yaml:"link"` // to the host
 
@@ -35,8 +36,10 @@ type Destage struct {
 // Validate checks the numbers. Errors name the key.
 func (c Controller) Validate() error {
 	switch {
-	case c.Command > unit.Duration(time.Second):
-		return fmt.Errorf("command %s: more than a second", c.Command)
+	case c.Read > unit.Duration(time.Second):
+		return fmt.Errorf("read %s: more than a second", c.Read)
+	case c.Write > unit.Duration(time.Second):
+		return fmt.Errorf("write %s: more than a second", c.Write)
 	case c.Latency > unit.Duration(time.Second):
 		return fmt.Errorf("latency %s: more than a second", c.Latency)
 	case c.Link <= 0:
