@@ -87,8 +87,8 @@ func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell)
 	if err := r.bringUp(ctx, env, k, p, 1, cell, dir); err != nil {
 		return 0, err
 	}
-	r.drive.Gauge(gaugeService)
-	args := append([]string{agent, "gauge", driveSerial, fmt.Sprint(gaugeReads)}, kernels.ModulesFor(p.need(cell.Condition))...)
+	r.drives.Gauge(gaugeService)
+	args := append([]string{agent, "gauge", driveSerial(0), fmt.Sprint(gaugeReads)}, kernels.ModulesFor(p.need(cell.Condition))...)
 	res, err := r.guest.Run(ctx, guest.Command{Line: strings.Join(args, " ")})
 	if err == nil {
 		err = res.Err()

@@ -18,10 +18,12 @@ import (
 
 // Names that the guest finds its parts by.
 const (
-	driveSerial = "spindle-d0"
-	rootSerial  = "spindle-root"
-	sshPort     = "org.spindle.ssh"
+	rootSerial = "spindle-root"
+	sshPort    = "org.spindle.ssh"
 )
+
+// driveSerial is the serial of a guest's test drive, or of the nth of them.
+func driveSerial(n int) string { return fmt.Sprint("spindle-d", n) }
 
 // initramfs makes what a kernel's guests share: spindle-guest as init and the
 // modules that the plan's conditions need of this kernel. More would be copied

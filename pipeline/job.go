@@ -56,7 +56,7 @@ func jobOf(k *Kit, p *Plan, cell record.Cell) (workloads.Job, error) {
 		return workloads.Job{}, err
 	}
 	j := workloads.Job{
-		Drive:        driveSerial,
+		Drive:        driveSerial(0),
 		Modules:      kernels.ModulesFor(p.need(c)),
 		Filesystem:   c.Filesystem,
 		MkfsOptions:  p.MkfsOptions(c.Filesystem),
@@ -113,7 +113,7 @@ func (j *job) measure(s *record.Sample) error {
 	if !j.ready {
 		return nil
 	}
-	d := j.rig.drive
+	d := j.rig.drives
 	d.Timed(true)
 	d.ResetStats()
 	began := time.Now()

@@ -121,12 +121,17 @@ func (p *Plan) defaultDrives() {
 // fillDrives writes the defaults of the drives' profiles into them.
 func (p *Plan) fillDrives() error {
 	for name, d := range p.Drives {
-		dev, err := d.Device()
+		dev, err := d.Members()[0].Device() // those of an array are alike
 		if err != nil {
 			return err // Validate said that it is fine
 		}
 		d.Bus, d.QueueDepth, d.Size, d.WriteCache = dev.Bus, dev.QueueDepth, dev.Size, "off"
 		if dev.WriteCache {
+		if d.OfHost() { // the host knows the rest
+			d.Bus = dev.Bus
+			p.Drives[name] = d
+			continue
+		}
 			d.WriteCache = "on"
 		}
 		p.Drives[name] = d

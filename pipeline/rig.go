@@ -12,6 +12,7 @@ import (
 	"spindle/internal/nbd"
 	"spindle/internal/proc"
 	"spindle/pipeline/drive"
+	"spindle/pipeline/drive/passthrough"
 	"spindle/pipeline/guest"
 	"spindle/pipeline/machine"
 	"spindle/reports/record"
@@ -22,7 +23,7 @@ import (
 // started nothing.
 type rig struct {
 	seed    uint64 // of the drive's model and of the workload: the same for all arms of a block
-	drive   *drive.Drive
+	drives  bank
 	machine *machine.Machine
 	guest   *guest.Guest
 	boot    time.Duration // from the start of QEMU until the guest answers over SSH
@@ -41,7 +42,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 		return err
 	}
 	r.onClose(func() { remove() })
-	disk, err := r.plug(ctx, k, p, block, cell, filepath.Join(temp, "drive.img"))
+	disks, err := r.plug(ctx, env, k, p, block, cell, temp)
 	if err != nil {
 		return fmt.Errorf("make drive %s: %w", cell.Condition.Drive, err)
 	}
@@ -55,7 +56,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 	}
 	began := time.Now()
 	config := k.machine(p, arm)
-	config.Initrd, config.Drives, config.Dir = initrd, []machine.Disk{disk}, dir
+	config.Initrd, config.Drives, config.Dir = initrd, disks, dir
 	if r.machine, err = machine.Start(ctx, config); err != nil {
 		return err
 	}
@@ -86,25 +87,44 @@ func (k *Kit) machine(p *Plan, arm *Arm) machine.Config {
 	return c
 }
 
-// plug makes the cell's drive, serves it on one end of a socket pair, and gives
-// QEMU's end: no path that another process could open, and nothing is left
-// when either side dies.
+// plug makes the cell's drive: one disk, or as many as its md array has members.
 //
-// All arms of a block get the same drive, down to the seed of its model.
-func (r *rig) plug(ctx context.Context, k *Kit, p *Plan, block int, cell record.Cell, backing string) (machine.Disk, error) {
-	spec := p.Drives[cell.Condition.Drive]
+// All arms of a block get the same drives, down to the seeds of their models.
+func (r *rig) plug(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell record.Cell, dir string) ([]machine.Disk, error) {
+	name := cell.Condition.Drive
+	spec := p.Drives[name]
+	r.seed = p.Seed + uint64(block)<<32
+	if spec.OfHost() {
+		disk, err := r.take(ctx, env, spec)
+		return []machine.Disk{disk}, err
+	}
+	var disks []machine.Disk
+	for i, member := range spec.Members() {
+		disk, err := r.serve(ctx, member, driveSerial(i), drive.Options{
+			Seed: r.seed + uint64(i)<<48, Backing: filepath.Join(dir, fmt.Sprintf("drive%d.img", i)), Early: k.Early[name],
+		})
+		if err != nil {
+			return nil, err
+		}
+		disks = append(disks, disk)
+	}
+	return disks, nil
+}
+
+// serve makes a drive, serves it on one end of a socket pair, and gives QEMU's
+// end: no path that another process could open, and nothing is left when either
+// side dies.
+func (r *rig) serve(ctx context.Context, spec drive.Spec, serial string, o drive.Options) (machine.Disk, error) {
 	device, err := spec.Device()
 	if err != nil {
 		return machine.Disk{}, err
 	}
-	r.seed = p.Seed + uint64(block)<<32
-	r.drive, err = drive.New(spec, drive.Options{
-		Seed: r.seed, Backing: backing, Early: k.Early[cell.Condition.Drive],
-	})
+	d, err := drive.New(spec, o)
 	if err != nil {
 		return machine.Disk{}, err
 	}
-	r.onClose(func() { r.drive.Close() })
+	r.drives = append(r.drives, d)
+	r.onClose(func() { d.Close() })
 	conn, client, err := nbd.Pair()
 	if err != nil {
 		return machine.Disk{}, err
@@ -116,12 +136,30 @@ func (r *rig) plug(ctx context.Context, k *Kit, p *Plan, block int, cell record.
 		defer close(served)
 		// How the session ended is not asked: a QEMU that dies hangs up, and
 		// errors of the drive itself are in Drive.Err.
-		nbd.Serve(ctx, conn, r.drive, r.drive.Export())
+		nbd.Serve(ctx, conn, d, d.Export())
 	}()
 	r.onClose(func() { cancel(); <-served })
 	return machine.Disk{
-		Client: client, Bus: device.Bus, Rotation: device.Rotation, Serial: driveSerial,
+		Client: client, Bus: device.Bus, Rotation: device.Rotation, Serial: serial,
 		WriteCache: device.WriteCache, QueueDepth: device.QueueDepth,
+	}, nil
+}
+
+// take takes a disk of the host. It is given back when the guest is gone; what
+// the guest made on it is cleared then, or the next sample would refuse it.
+func (r *rig) take(ctx context.Context, env Env, spec drive.Spec) (machine.Disk, error) {
+	d, err := passthrough.Take(ctx, passthrough.ThisHost(), spec.HostDisk())
+	if err != nil {
+		return machine.Disk{}, err
+	}
+	r.onClose(func() {
+		if err := d.Release(context.WithoutCancel(ctx)); err != nil {
+			env.Log.Printf("give a disk back: %v", err) // the next sample refuses it
+		}
+	})
+	return machine.Disk{
+		Host: d.File, Bus: spec.Bus, Rotation: d.Rotation, Serial: driveSerial(0), WriteCache: d.WriteCache,
+		QueueDepth: spec.QueueDepth, LogicalBlock: d.LogicalBlock, PhysicalBlock: d.PhysicalBlock,
 	}, nil
 }
 
@@ -142,7 +180,7 @@ func (r *rig) explain(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if e := r.drive.Err(); e != nil {
+	if e := r.drives.Err(); e != nil {
 		return e
 	}
 	select {

@@ -63,10 +63,10 @@ func (r *rig) work(ctx context.Context, k *Kit, p *Plan, s *record.Sample, dir s
 	}
 	// The drive's own faults come before the guest's view of them: a guest
 	// whose drive failed or was late may have failed for that.
-	if err := r.drive.Err(); err != nil {
+	if err := r.drives.Err(); err != nil {
 		return err
 	}
-	if err := r.drive.Late(); err != nil {
+	if err := r.drives.Late(); err != nil {
 		return err
 	}
 	if err := readResult(filepath.Join(dir, workloads.ResultFile), s); err != nil {

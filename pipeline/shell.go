@@ -16,8 +16,12 @@ import (
 
 // Shell boots a cell of the plan as its sample would be, up to the moment
 // before its workload starts, and gives the person at in and out a terminal in
-// it. The drive takes its modelled time while they work. Nothing is recorded.
-func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File, out io.Writer) error {
+// it, in the mounted test file system if there is one. The drive takes its
+// modelled time while they work. Nothing is recorded.
+//
+// The status is that of the shell, or 128 and the signal that ended it, as
+// shells have it.
+func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File, out io.Writer) (status int, err error) {
 	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
 		return fmt.Errorf("make temporary directory: %w", err)
 	}
@@ -43,13 +47,30 @@ func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File,
 	if !j.ready {
 		return r.setupError(ctx, j, dir)
 	}
-	r.drive.Timed(true)
+	r.drives.Timed(true)
 	env.Log.Clear()
-	env.Log.Printf("%s, %v: the drive is set up as for the workload, and takes its modelled time; leave with exit", cell.Arm, cell.Condition)
-	if err := r.guest.Shell(ctx, in, out); err != nil {
-		return r.explain(ctx, err)
+	dir = workloads.MountDir
+	if cell.Condition.Filesystem == workloads.NoFilesystem {
+		dir = ""
 	}
-	return nil
+	env.Log.Printf("%s", greeting(cell))
+	res, err := r.guest.Shell(ctx, in, out, dir)
+	switch {
+	case err != nil:
+		return 0, r.explain(ctx, err)
+	case res.Signal != "":
+		return 128 + int(unix.SignalNum("SIG"+res.Signal)), nil
+	}
+	return res.Status, nil
+}
+
+// greeting says where the person is.
+func greeting(cell record.Cell) string {
+	where := cell.Condition.Filesystem + " is mounted on " + workloads.MountDir
+	if cell.Condition.Filesystem == workloads.NoFilesystem {
+		where = "the drive has no file system, lsblk shows it"
+	}
+	return fmt.Sprintf("%s, %v: %s; the drive takes its modelled time; leave with exit", cell.Arm, cell.Condition, where)
 }
 
 // setupError says why a job ended before its workload could start.
