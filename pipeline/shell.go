@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/reports/record"
@@ -23,29 +25,29 @@ import (
 // shells have it.
 func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File, out io.Writer) (status int, err error) {
 	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
-		return fmt.Errorf("make temporary directory: %w", err)
+		return 0, fmt.Errorf("make temporary directory: %w", err)
 	}
 	kit, err := Prepare(ctx, env, p)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	dir, remove, err := proc.TempDir(ctx, env.Temp, "shell")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer remove()
 	env.Log.Status(0, 0, 0, "booting %s, %v", cell.Arm, cell.Condition)
 	var r rig
 	defer r.Close()
 	if err := r.bringUp(ctx, env, kit, p, 1, cell, dir); err != nil {
-		return err
+		return 0, err
 	}
 	j, err := r.begin(ctx, kit, p, cell)
 	if err != nil {
-		return r.explain(ctx, err)
+		return 0, r.explain(ctx, err)
 	}
 	if !j.ready {
-		return r.setupError(ctx, j, dir)
+		return 0, r.setupError(ctx, j, dir)
 	}
 	r.drives.Timed(true)
 	env.Log.Clear()

@@ -26,12 +26,15 @@ type System struct {
 	Kmsg    func() (string, error) // the kernel's log, as "<6>[    1.234567] text" lines
 }
 
+// MountDir is where a guest has the test file system mounted.
+const MountDir = "/mnt/spindle"
+
 // Guest is the guest that this process runs in. self is the path of
 // spindle-guest.
 func Guest(self string) System {
 	return System{
 		Modules: GuestDir,
-		Mount:   "/mnt/spindle",
+		Mount:   MountDir,
 		Self:    []string{self},
 		FindFor: 30 * time.Second,
 		Quiet:   300 * time.Millisecond, // the drive answers at once until then

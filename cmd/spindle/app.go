@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -80,8 +81,8 @@ func spindle(ctx context.Context, args []string, a *app) int {
 	}
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
-		if len(args) == 2 {
-			return spindle(ctx, []string{args[1], "-h"}, a)
+		if len(args) > 1 {
+			return spindle(ctx, append(slices.Clone(args[1:]), "-h"), a)
 		}
 		usage(a.stdout)
 		return exitFine
@@ -108,6 +109,10 @@ func (a *app) conclude(err error) int {
 		return exitFine
 	case errors.Is(err, flag.ErrHelp):
 		return exitFine
+	}
+	var status exitStatus
+	if errors.As(err, &status) {
+		return int(status)
 	}
 	var u usageError
 	if errors.As(err, &u) {

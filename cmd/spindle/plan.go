@@ -2,41 +2,106 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
-	"slices"
 	"strings"
 
 	"spindle/internal/fault"
 	"spindle/pipeline"
 )
 
+// planWords are the words behind spindle plan. Each has flags and help of its
+// own.
+func planWords() []verb {
+	return []verb{
+		{"plan check", "[--offline] FILE", `look for every mistake in a plan, its kernels included; boots nothing.
+
+Kernels from Debian are fetched to look at their configurations; --offline
+leaves them out. FILE may be the name of a built-in plan.`, planCheck},
+		{"plan layout", "[--json] FILE", `print the cells of a plan, their order and the estimated time; starts nothing.
+
+FILE may be the name of a built-in plan.`, planLayout},
+		{"plan show", "[NAME]", "print a built-in plan, to start one of your own with; without NAME list them", planShow},
+	}
+}
+
 // plan is the verbs that look at a plan and boot nothing.
 func plan(ctx context.Context, a *app, args []string) error {
 	f := a.flags("plan")
-	asJSON := f.Bool("json", false, "layout: for programs")
-	offline := f.Bool("offline", false, "check: do not fetch packages to look at the kernels' configurations")
+	words := planWords()
+	for _, w := range words {
+		if len(args) > 0 && "plan "+args[0] == w.name {
+			return w.run(ctx, a, args[1:])
+		}
+	}
+	rest, err := f.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(a.stdout)
+		for _, w := range words {
+			first, _, _ := strings.Cut(w.short, "\n")
+			fmt.Fprintf(a.stdout, "  spindle %s %s\n        %s\n", w.name, w.args, first)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return f.wrong("wants check, layout or show, not %s", rest[0])
+	}
+	return f.wrong("wants check, layout or show")
+}
+
+// planFlags makes the flags of a word behind spindle plan.
+func (a *app) planFlags(name string) *flags {
+	f := a.flags(name)
+	for _, w := range planWords() {
+		if w.name == name {
+			f.v = w
+		}
+	}
+	return f
+}
+
+func planCheck(ctx context.Context, a *app, args []string) error {
+	f := a.planFlags("plan check")
+	offline := f.Bool("offline", false, "do not fetch packages to look at the kernels' configurations")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
-	if len(rest) == 0 {
-		return f.wrong("wants check, layout or show")
+	if len(rest) != 1 {
+		return f.wrong("wants one plan")
 	}
-	word, rest := rest[0], rest[1:]
-	switch {
-	case !slices.Contains([]string{"check", "layout", "show"}, word):
-		return f.wrong("wants check, layout or show, not %s", word)
-	case word == "show" && len(rest) == 0:
-		_, err := fmt.Fprintln(a.stdout, strings.Join(pipeline.EmbeddedNames(), "\n"))
+	return a.checkPlan(ctx, rest[0], *offline)
+}
+
+func planLayout(_ context.Context, a *app, args []string) error {
+	f := a.planFlags("plan layout")
+	asJSON := f.Bool("json", false, "for programs")
+	rest, err := f.parse(args)
+	if err != nil {
 		return err
-	case len(rest) != 1:
-		return f.wrong("%s wants one plan", word)
-	case word == "show":
-		return a.showPlan(rest[0])
-	case word == "check":
-		return a.checkPlan(ctx, rest[0], *offline)
+	}
+	if len(rest) != 1 {
+		return f.wrong("wants one plan")
 	}
 	return a.layoutPlan(rest[0], *asJSON)
+}
+
+func planShow(_ context.Context, a *app, args []string) error {
+	f := a.planFlags("plan show")
+	rest, err := f.parse(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) == 0:
+		_, err := fmt.Fprintln(a.stdout, strings.Join(pipeline.EmbeddedNames(), "\n"))
+		return err
+	case len(rest) > 1:
+		return f.wrong("wants one name")
+	}
+	return a.showPlan(rest[0])
 }
 
 // showPlan prints an embedded plan: the way to start one of one's own.

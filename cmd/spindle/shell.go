@@ -2,9 +2,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"spindle/pipeline"
 )
+
+// exitStatus is how a program in the guest ended, which is how spindle ends
+// too, without a word.
+type exitStatus int
+
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 func shell(ctx context.Context, a *app, args []string) error {
 	f := a.flags("shell")
@@ -29,5 +36,9 @@ func shell(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	return pipeline.Shell(ctx, env, p, cell, a.stdin, a.stdout)
+	status, err := pipeline.Shell(ctx, env, p, cell, a.stdin, a.stdout)
+	if err == nil && status != 0 {
+		return exitStatus(status)
+	}
+	return err
 }

@@ -288,7 +288,7 @@ func TestAttach(t *testing.T) {
 		io.WriteString(typed, "uname\n")
 		typed.Close()
 	}()
-	err := g.Attach(t.Context(), guest.Terminal{In: in, Out: &out, Size: guest.Size{Columns: 100, Rows: 40}, Resize: resize})
+	_, err := g.Attach(t.Context(), guest.Terminal{In: in, Out: &out, Size: guest.Size{Columns: 100, Rows: 40}, Resize: resize})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"golang.org/x/crypto/ssh"
@@ -22,17 +23,23 @@ type Terminal struct {
 	Type   string      // TERM; "" means xterm
 	Size   Size        // now
 	Resize <-chan Size // later; may be nil
+	Line   string      // what runs on it; "" is a login shell
 }
 
-// Shell gives whoever sits at in and out a login shell in the guest. If in is a
-// terminal it is in raw mode meanwhile, and changes of its size are passed on;
-// if not, the shell reads in to its end and has no terminal.
-func (g *Guest) Shell(ctx context.Context, in *os.File, out io.Writer) error {
+// Shell gives whoever sits at in and out a login shell in the guest, in a
+// directory ("" is the login's own). If in is a terminal it is in raw mode
+// meanwhile, and changes of its size are passed on; if not, the shell reads in to
+// its end and has no terminal. The result says how the shell ended.
+func (g *Guest) Shell(ctx context.Context, in *os.File, out io.Writer, dir string) (Result, error) {
+	line := ""
+	if dir != "" {
+		line = "cd '" + strings.ReplaceAll(dir, "'", `'\''`) + "'; if [ -x /bin/bash ]; then exec /bin/bash -l; fi; exec /bin/sh -l"
+	}
 	fd := int(in.Fd())
 	if !term.IsTerminal(fd) {
-		s, err := g.Start(ctx, Command{})
+		s, err := g.Start(ctx, Command{Line: line})
 		if err != nil {
-			return err
+			return Result{}, err
 		}
 		return s.attach(in, out, nil)
 	}
@@ -45,7 +52,7 @@ func (g *Guest) Shell(ctx context.Context, in *os.File, out io.Writer) error {
 	}
 	before, err := term.MakeRaw(fd)
 	if err != nil {
-		return fmt.Errorf("put the terminal into raw mode: %w", err)
+		return Result{}, fmt.Errorf("put the terminal into raw mode: %w", err)
 	}
 	defer term.Restore(fd, before)
 	ctx, cancel := context.WithCancel(ctx)
@@ -68,30 +75,30 @@ func (g *Guest) Shell(ctx context.Context, in *os.File, out io.Writer) error {
 			}
 		}
 	}()
-	return g.Attach(ctx, Terminal{In: in, Out: out, Size: size(), Resize: resize})
+	return g.Attach(ctx, Terminal{In: in, Out: out, Size: size(), Resize: resize, Line: line})
 }
 
-// Attach runs a login shell on a terminal until the shell ends. The error is
-// nil whatever status it exits with. One more read of t.In may be under way
-// then.
-func (g *Guest) Attach(ctx context.Context, t Terminal) error {
+// Attach runs a shell, or another program, on a terminal until it ends. The
+// error is nil whatever status it exits with: the result has that. One more
+// read of t.In may be under way then.
+func (g *Guest) Attach(ctx context.Context, t Terminal) (Result, error) {
 	if t.Type == "" {
 		t.Type = "xterm"
 	}
-	s, err := g.start(ctx, Command{}, func(s *ssh.Session) error {
+	s, err := g.start(ctx, Command{Line: t.Line}, func(s *ssh.Session) error {
 		if err := s.RequestPty(t.Type, t.Size.Rows, t.Size.Columns, ssh.TerminalModes{}); err != nil {
 			return fmt.Errorf("ask for a terminal: %w", err)
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return Result{}, err
 	}
 	return s.attach(t.In, t.Out, t.Resize)
 }
 
 // attach connects a shell to the outside until it ends.
-func (s *Session) attach(in io.Reader, out io.Writer, resize <-chan Size) error {
+func (s *Session) attach(in io.Reader, out io.Writer, resize <-chan Size) (Result, error) {
 	go func() {
 		io.Copy(s.Stdin, in)
 		s.Stdin.Close()
@@ -116,12 +123,12 @@ func (s *Session) attach(in io.Reader, out io.Writer, resize <-chan Size) error 
 	}()
 	r, err := s.Wait()
 	if err != nil {
-		return err
+		return r, err
 	}
 	select {
 	case <-shown:
 	case <-s.guest.lost:
 	}
 	out.Write(r.Stderr) // of a shell without a terminal
-	return nil
+	return r, nil
 }

@@ -142,9 +142,9 @@ func TestSSH(t *testing.T) {
 		t.Errorf("other bytes came back: %v", err)
 	}
 	var shown bytes.Buffer
-	err = g.Attach(ctx, guest.Terminal{In: strings.NewReader("stty size; exit\n"), Out: &shown, Size: guest.Size{Columns: 101, Rows: 41}})
-	if err != nil || !strings.Contains(shown.String(), "41 101") {
-		t.Errorf("terminal: %v, shown %q", err, shown.String())
+	ended, err := g.Attach(ctx, guest.Terminal{In: strings.NewReader("stty size; exit 7\n"), Out: &shown, Size: guest.Size{Columns: 101, Rows: 41}})
+	if err != nil || ended.Status != 7 || !strings.Contains(shown.String(), "41 101") {
+		t.Errorf("terminal: %v, status %d, shown %q", err, ended.Status, shown.String())
 	}
 
 	// The SSH server dies in a guest that lives.
