@@ -43,6 +43,7 @@ require (
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
+	libvirt.org/go/libvirtxml v1.12008.0 // indirect
 )
 
 tool honnef.co/go/tools/cmd/staticcheck
