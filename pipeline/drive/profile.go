@@ -74,7 +74,7 @@ func (p profile) maxDepth() int {
 }
 
 // timed says whether the drive has a model.
-func (p profile) timed() bool { return p.Raw == nil }
+func (p profile) timed() bool { return p.Disk != nil || p.SSD != nil }
 
 // cache is the size of the drive's write-back cache, and whether it forgets
 // without power.

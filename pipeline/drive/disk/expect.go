@@ -112,3 +112,9 @@ func (s seekSums) between(a, b band) float64 {
 	gap := b.cyl - a.cyl - a.cyls + 1
 	return s.twice[gap+a.cyls+b.cyls-1] - s.twice[gap+a.cyls-1] - s.twice[gap+b.cyls-1] + s.twice[gap-1]
 }
+
+// InnermostRate is the same of the innermost zone.
+func (p Profile) InnermostRate() unit.Rate {
+	p.OuterRate = p.InnerRate
+	return p.SequentialRate()
+}

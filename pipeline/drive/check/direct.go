@@ -1,0 +1,223 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"spindle/internal/fault"
+	"spindle/internal/nbd"
+	"spindle/internal/proc"
+	"spindle/internal/progress"
+	"spindle/internal/unit"
+	"spindle/pipeline/drive"
+	"spindle/pipeline/drive/timing"
+)
+
+// Options are what a check may choose.
+type Options struct {
+	Seed    uint64
+	Seconds time.Duration // of each load; 0 means 5 s
+	Temp    string        // where a private directory is made; "" is the system's
+	Log     *progress.Log
+}
+
+// Row is one load.
+type Row struct {
+	Load     string  `json:"load"`
+	Depth    int     `json:"depth"`
+	Unit     string  `json:"unit"` // "MB/s", or "/s" for requests
+	Model    float64 `json:"model"`
+	Measured float64 `json:"measured"`
+	Error    float64 `json:"error"` // measured / model - 1
+	Bound    float64 `json:"bound"` // of the error, both ways; 0 where none is set
+	Requests int     `json:"requests"`
+	// How late answers left.
+	LatenessP50 float64 `json:"lateness_p50_seconds"`
+	LatenessP99 float64 `json:"lateness_p99_seconds"`
+}
+
+// Over says whether the error is beyond the bound.
+func (r Row) Over() bool { return r.Bound > 0 && max(r.Error, -r.Error) > r.Bound }
+
+// Result is a check.
+type Result struct {
+	Drive   string `json:"drive"` // as drive.Spec.Describe has it
+	Where   string `json:"where"` // "direct" or "guest"
+	Urgency string `json:"urgency"`
+	Rows    []Row  `json:"rows"`
+}
+
+// Over gives the rows whose error is beyond the bound.
+func (r Result) Over() []Row {
+	var out []Row
+	for _, x := range r.Rows {
+		if x.Over() {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// bound is what the error may be at depth 1. A solid-state drive answers in
+// 0.1 ms, of which no host keeps as small a part.
+func bound(s drive.Spec, depth int) float64 {
+	d, err := s.Device()
+	switch {
+	case err != nil || depth > 1:
+		return 0
+	case d.Rotation <= 1:
+		return 0.10
+	}
+	return 0.03
+}
+
+// Direct checks the drive over NBD, without a guest. Errors are the plan's for a
+// Spec that cannot be checked, else the machinery's; an error beyond a bound is
+// none of them, but in the Result.
+func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
+	if o.Seconds == 0 {
+		o.Seconds = 5 * time.Second
+	}
+	res := Result{Drive: s.Describe(), Where: "direct"}
+	d, err := drive.New(s, drive.Options{Seed: o.Seed})
+	if err != nil {
+		return res, err
+	}
+	defer d.Close()
+	if !d.HasTiming() {
+		return res, fault.Planf("check drive %s: it has no timing to be checked", s.Profile)
+	}
+	dev, err := s.Device()
+	if err != nil {
+		return res, err
+	}
+	t := &tape{Backend: d}
+	uri, stop, err := serve(ctx, t, d.Export(), o.Temp)
+	if err != nil {
+		return res, err
+	}
+	defer stop()
+	list := loads(min(dev.QueueDepth, 31))
+	for i, j := range list {
+		o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Seconds+time.Second/2), "%s, depth %d", j.Name, j.Depth)
+		row, err := one(ctx, s, d, t, uri, j, dev, o)
+		if err != nil {
+			return res, fmt.Errorf("check %s: %w", j.Name, err)
+		}
+		res.Rows = append(res.Rows, row)
+	}
+	o.Log.Clear()
+	res.Urgency = d.Stats().Urgency
+	return res, d.Err()
+}
+
+// one runs one load against the drive, and then in virtual time.
+func one(ctx context.Context, s drive.Spec, d *drive.Drive, t *tape, uri string, j Load, dev drive.Device, o Options) (Row, error) {
+	d.Timed(true)
+	d.ResetStats()
+	t.rewind()
+	args := append(j.args(dev.Size, o.Seconds, o.Seed+1), "--ioengine=nbd", "--uri="+uri)
+	out, err := proc.Run(ctx, proc.Cmd{Path: "fio", Args: args})
+	if err != nil {
+		return Row{}, err
+	}
+	took, bytes, count, err := parse(out.Stdout)
+	if err != nil {
+		return Row{}, err
+	}
+	d.Timed(false)
+	seen := t.rewind()
+	m, err := s.Model(o.Seed)
+	if err != nil {
+		return Row{}, err
+	}
+	virtual, err := replay(m, seen, j.Depth)
+	if err != nil {
+		return Row{}, err
+	}
+	var sent unit.Size
+	moved := 0
+	for _, q := range seen {
+		if q.Op == timing.Read || q.Op == timing.Write {
+			sent += unit.Size(q.Sectors * timing.SectorSize)
+			moved++
+		}
+	}
+	if moved == 0 || took <= 0 || virtual <= 0 || count != moved {
+		return Row{}, fmt.Errorf("fio says %d requests in %v, and %d arrived: the load is not what it should be", count, took, moved)
+	}
+	l := d.Stats().Lateness
+	row := Row{
+		Load: j.Name, Depth: j.Depth, Unit: "/s", Requests: moved, Bound: bound(s, j.Depth),
+		Model: float64(moved) / virtual.Seconds(), Measured: float64(count) / took.Seconds(),
+		LatenessP50: l.P50.Seconds(), LatenessP99: l.P99.Seconds(),
+	}
+	if j.Bytes {
+		row.Unit, row.Model, row.Measured = "MB/s", float64(sent)/virtual.Seconds()/1e6, float64(bytes)/took.Seconds()/1e6
+	}
+	row.Error = row.Measured/row.Model - 1
+	return row, nil
+}
+
+// parse reads fio's JSON: how long the load ran, and what it did.
+func parse(text []byte) (took time.Duration, bytes int64, count int, err error) {
+	type side struct {
+		Bytes   int64 `json:"io_bytes"`
+		Total   int   `json:"total_ios"`
+		Runtime int64 `json:"runtime"` // ms
+	}
+	var out struct {
+		Jobs []struct {
+			Error       int  `json:"error"`
+			Read, Write side `json:"-"`
+			R           side `json:"read"`
+			W           side `json:"write"`
+		} `json:"jobs"`
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return 0, 0, 0, fmt.Errorf("read fio's answer: %w", err)
+	}
+	if len(out.Jobs) != 1 || out.Jobs[0].Error != 0 {
+		return 0, 0, 0, errors.New("read fio's answer: its one job failed")
+	}
+	j := out.Jobs[0]
+	return time.Duration(max(j.R.Runtime, j.W.Runtime)) * time.Millisecond, j.R.Bytes + j.W.Bytes, j.R.Total + j.W.Total, nil
+}
+
+// serve serves b on a socket in a private directory until stop is called.
+func serve(ctx context.Context, b nbd.Backend, o nbd.Options, temp string) (uri string, stop func(), err error) {
+	dir, remove, err := proc.TempDir(ctx, temp, "nbd")
+	if err != nil {
+		return "", nil, err
+	}
+	path := filepath.Join(dir, "s")
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		remove()
+		return "", nil, fmt.Errorf("serve drive: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			// A client that leaves is not this package's business.
+			all.Go(func() { nbd.Serve(ctx, conn, b, o) })
+		}
+	})
+	return "nbd+unix:///?socket=" + path, func() {
+		l.Close()
+		cancel()
+		all.Wait()
+		remove()
+	}, nil
+}
