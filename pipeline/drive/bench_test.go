@@ -6,17 +6,23 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"spindle/internal/nbd"
+	"spindle/internal/proc"
+	"spindle/internal/proc/proctest"
 	"spindle/pipeline/drive/timing"
 )
 
 // attach serves d and gives the client's end, ready for requests.
-func attach(b *testing.B, d *Drive) net.Conn {
+func attach(b testing.TB, d *Drive) net.Conn {
 	b.Helper()
 	server, file, err := nbd.Pair()
 	if err != nil {
@@ -139,5 +145,48 @@ func BenchmarkModel(b *testing.B) {
 	}
 	b.Run("sequential", func(b *testing.B) {
 		closedLoop(b, Spec{Profile: "sata-7200", QueueDepth: 1}, 1, 0, b.N, sequentially(timing.Read, 256))
+	})
+}
+
+// BenchmarkPeer is random reads of 4 KiB, sixteen at a time, by fio from the
+// drive without timing, and from nbdkit's memory plugin: what a server in C with
+// threads can do on this host.
+func BenchmarkPeer(b *testing.B) {
+	proctest.Need(b, "fio", "nbdkit")
+	measure := func(b *testing.B, uri string) {
+		for b.Loop() {
+			out := run(b, "fio", "--name=r", "--ioengine=nbd", "--uri="+uri, "--rw=randread", "--bs=4k", "--iodepth=16",
+				"--size=1g", "--runtime=3", "--time_based", "--norandommap", "--output-format=terse", "--terse-version=3")
+			fields := strings.Split(out, ";")
+			if len(fields) < 8 {
+				b.Fatalf("fio: %s", out)
+			}
+			iops, err := strconv.ParseFloat(fields[7], 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(iops, "IOPS")
+		}
+	}
+	b.Run("spindle", func(b *testing.B) { measure(b, listen(b, make1(b, Spec{Profile: "ideal", Size: 1 << 30}, Options{}))) })
+	b.Run("nbdkit", func(b *testing.B) {
+		dir, err := os.MkdirTemp("", "nbdkit")
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		socket := filepath.Join(dir, "s")
+		p, err := proc.Start(b.Context(), proc.Cmd{Path: "nbdkit", Args: []string{"-f", "-U", socket, "memory", "1G"}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer p.Kill()
+		for range 200 {
+			if _, err := os.Stat(socket); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		measure(b, "nbd+unix:///?socket="+socket)
 	})
 }

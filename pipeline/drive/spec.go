@@ -48,7 +48,8 @@ type Spec struct {
 	// seeks and rotation stay. 0 means the profile's.
 	MediaRate unit.Rate `yaml:"media-rate,omitempty"`
 	// WriteCache off makes the drive write through. In an array it is the
-	// members' own cache, which is off by default behind a controller's.
+	// controller's cache, and that of the members where the controller has
+	// none; behind a controller's cache members always write through.
 	WriteCache Switch `yaml:"write-cache,omitempty"`
 
 	// Count drives make an array of the level RAID.
@@ -233,7 +234,12 @@ func (s Spec) resolve() (resolved, error) {
 		size, _ := p.cache()
 		r.writeCache = r.writeCache && size > 0
 	}
-	if r.array && r.controller.Controller.Cache > 0 && s.WriteCache == "" {
+	if r.array && r.controller.Controller.Cache > 0 {
+		// A controller that answers for what it has taken lets no member
+		// forget it.
+		if !r.writeCache {
+			r.controller.Controller.Cache = 0
+		}
 		r.writeCache = false
 	}
 	if s.MediaRate != 0 {
