@@ -46,8 +46,12 @@ func guestBinary(ctx context.Context, env Env) (string, error) {
 		}
 	}
 	beside := filepath.Join(filepath.Dir(executable), guestName)
+	why := fmt.Errorf("there is none beside %s", executable)
 	if _, err := os.Stat(beside); err == nil {
-		return beside, nil
+		if why = static(beside); why == nil {
+			return beside, nil
+		}
+		env.Log.Printf("%v; building another", why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
@@ -55,12 +59,21 @@ func guestBinary(ctx context.Context, env Env) (string, error) {
 	if source == "" {
 		source = compiledFrom()
 	}
+	// Both ways are said where neither can be gone.
 	if _, err := os.Stat(filepath.Join(source, "go.mod")); source == "" || err != nil {
-		e := fault.New(fault.Machinery, "guest-binary", fmt.Errorf("there is none beside %s, and no source to build it from", executable))
-		e.Hint = "build both in spindle's source: go build -o DIR ./cmd/spindle && CGO_ENABLED=0 go build -o DIR ./cmd/spindle-guest"
-		return "", e
+		return "", noGuest(fmt.Errorf("%w, and no source to build it from", why))
+	}
+	if _, err := proc.LookPath("go"); err != nil {
+		return "", noGuest(fmt.Errorf("%w, and no go tool to build it with", why))
 	}
 	return buildGuest(ctx, env, source, "./cmd/"+guestName)
+}
+
+// noGuest is the error where a program for guests neither is nor can be made.
+func noGuest(err error) error {
+	e := fault.New(fault.Machinery, "guest-binary", err)
+	e.Hint = "build both in spindle's source and keep them side by side: go build -o DIR/ ./cmd/spindle && CGO_ENABLED=0 go build -o DIR/ ./cmd/spindle-guest"
+	return e
 }
 
 // compiledFrom gives the directory of the module that this program was

@@ -82,6 +82,35 @@ func TestBuildGuest(t *testing.T) {
 	}
 }
 
+// A program beside spindle that could not run in a guest is passed over where
+// another can be built, and without the go tool the hint says how to build it.
+func TestGuestBinaryPassedOver(t *testing.T) {
+	proctest.Need(t, "go", "sh")
+	sh, err := proc.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(sh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	env := Env{Store: openStore(t), Log: progress.New(&said, false, time.Now), Source: module(t), Executable: filepath.Join(t.TempDir(), "spindle")}
+	beside := put(t, text, filepath.Dir(env.Executable), "spindle-guest")
+	path, _, err := GuestBinary(t.Context(), env)
+	if err != nil || path == beside {
+		t.Fatalf("%s, %v", path, err)
+	}
+	if !strings.Contains(said.String(), "needs a dynamic linker") {
+		t.Errorf("it said %q", said.String())
+	}
+
+	t.Setenv("PATH", t.TempDir())
+	if _, _, err := GuestBinary(t.Context(), env); err == nil || !strings.Contains(err.Error(), "no go tool") || !strings.Contains(fault.Hint(err), "CGO_ENABLED=0 go build") {
+		t.Errorf("without go: %v, hint %q", err, fault.Hint(err))
+	}
+}
+
 func TestGuestBinaryErrors(t *testing.T) {
 	proctest.Need(t, "sh")
 	env := Env{Store: openStore(t), Executable: filepath.Join(t.TempDir(), "spindle"), Source: t.TempDir()}
@@ -89,8 +118,8 @@ func TestGuestBinaryErrors(t *testing.T) {
 		t.Errorf("no source: %v", err)
 	}
 	put(t, []byte("#!/bin/sh\n"), filepath.Dir(env.Executable), "spindle-guest")
-	if _, _, err := GuestBinary(t.Context(), env); err == nil {
-		t.Error("a script is no program for an initramfs")
+	if _, _, err := GuestBinary(t.Context(), env); err == nil || !strings.Contains(err.Error(), "spindle-guest: bad magic number") || !strings.Contains(fault.Hint(err), "CGO_ENABLED=0 go build") {
+		t.Errorf("a script is no program for an initramfs: %v, hint %q", err, fault.Hint(err))
 	}
 	sh, err := proc.LookPath("sh")
 	if err != nil {

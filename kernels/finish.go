@@ -20,21 +20,8 @@ import (
 // with the vmlinux for PVH, with what depmod says, with the kernel's hash. It
 // gives the version.
 func finish(ctx context.Context, dir string, r record) (version string, err error) {
-	data, err := os.ReadFile(filepath.Join(dir, "bzImage"))
-	if err != nil {
-		return "", err
-	}
-	image, err := parseImage(data)
-	if err != nil {
-		return "", err
-	}
-	r.Version = image.version
-	vmlinux, err := image.vmlinux(ctx)
-	if err != nil {
-		return "", err
-	}
-	if r.PVH = hasPVH(vmlinux); r.PVH {
-		if err := os.WriteFile(filepath.Join(dir, "vmlinux"), vmlinux, 0o644); err != nil {
+	if r.Arch != "um" { // which is a program, and says its version only when it runs
+		if err := r.open(ctx, dir); err != nil {
 			return "", err
 		}
 	}
@@ -52,13 +39,36 @@ func finish(ctx context.Context, dir string, r record) (version string, err erro
 	return r.Version, settle(dir)
 }
 
-// identity hashes what makes a kernel: bzImage, configuration and modules, each
+// open reads the bzImage of an entry: its version, and the vmlinux for PVH.
+func (r *record) open(ctx context.Context, dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "bzImage"))
+	if err != nil {
+		return err
+	}
+	image, err := parseImage(data)
+	if err != nil {
+		return err
+	}
+	r.Version = image.version
+	vmlinux, err := image.vmlinux(ctx)
+	if err != nil {
+		return err
+	}
+	if r.PVH = hasPVH(vmlinux); r.PVH {
+		return os.WriteFile(filepath.Join(dir, "vmlinux"), vmlinux, 0o644)
+	}
+	return nil
+}
+
+// identity hashes what makes a kernel: bzImage (for um linux), configuration and modules, each
 // with its name and length. What depmod writes is left out, since it differs
 // between versions of kmod.
 func identity(dir, version string) (string, error) {
-	names := []string{"bzImage"}
-	if _, err := os.Stat(filepath.Join(dir, "config")); err == nil {
-		names = append(names, "config")
+	var names []string
+	for _, name := range []string{"bzImage", "linux", "config"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			names = append(names, name)
+		}
 	}
 	tree := filepath.Join("modules", "lib", "modules", version)
 	if _, err := os.Stat(filepath.Join(dir, tree)); err == nil {
@@ -103,7 +113,7 @@ func depmod(ctx context.Context, base, version string) error {
 	return nil
 }
 
-// settle gives all files of an entry plain permissions and one time, so that
+// settle gives all files of an entry plain permissions, programs theirs, and one time, so that
 // two entries can be compared by any means.
 func settle(dir string) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -112,7 +122,7 @@ func settle(dir string) error {
 		}
 		mode := fs.FileMode(0o644)
 		switch {
-		case d.IsDir():
+		case d.IsDir(), d.Name() == "linux" && filepath.Dir(path) == dir:
 			mode = 0o755
 		case !d.Type().IsRegular():
 			return nil

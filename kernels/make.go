@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"spindle/internal/debian"
@@ -16,8 +17,18 @@ type Env struct {
 	Archive debian.Archive
 	AptDir  string // for debian.OpenRoot
 	Dir     string // repositories and object trees of builds; "" keeps them beside the store
+	Jobs    int    // of a build at once; 0 is one for each CPU
+	Name    string // of the kernel in the plan, for the person who waits; may be ""
 	Log     *progress.Log
+
+	// NoBuild has Make give ErrNotBuilt for source code that is not built yet,
+	// once all was looked at that shows without: the source, the series, the
+	// names in the configuration, the compiler.
+	NoBuild bool
 }
+
+// ErrNotBuilt is for kernels that nobody has built, where Env says not to.
+var ErrNotBuilt = errors.New("not built yet")
 
 // recipe changes when the same source makes another entry than before.
 const recipe = "1"

@@ -59,6 +59,21 @@ var schedulerTable = []feature{
 	{"mq-deadline", []require{one("MQ_IOSCHED_DEADLINE", "mq-deadline")}, nil},
 	{"bfq", []require{one("IOSCHED_BFQ", "bfq")}, nil},
 	{"kyber", []require{one("MQ_IOSCHED_KYBER", "kyber-iosched")}, nil},
+
+	// Those of the block layer with one queue, which went after 4.20.
+	{"noop", []require{one("IOSCHED_NOOP", "noop-iosched")}, nil},
+	{"deadline", []require{one("IOSCHED_DEADLINE", "deadline-iosched")}, nil},
+	{"cfq", []require{one("IOSCHED_CFQ", "cfq-iosched")}, nil},
+}
+
+// Cmdline gives the kernel parameters that a need takes: SCSI disks have the
+// schedulers of one queue only where SCSI does not use blk-mq, which became the
+// default in 4.19 (SCSI_MQ_DEFAULT, drivers/scsi/Kconfig).
+func Cmdline(n Need) []string {
+	if slices.Contains([]string{"noop", "deadline", "cfq"}, n.Scheduler) {
+		return []string{"scsi_mod.use_blk_mq=0"}
+	}
+	return nil
 }
 
 // The checksum of T10 protection that sd_mod pulls in asks for an implementation
@@ -110,10 +125,23 @@ var boot = feature{"guest", []require{
 	"pvpanic-mmio", // tells QEMU of a panic; the console does so too
 }}
 
+// program is what a guest takes whose kernel is a program (um), in virtual time.
+var program = feature{"guest", []require{
+	one("BLK_DEV_INITRD", ""),
+	one("DEVTMPFS", ""),
+	one("TMPFS", ""),
+	one("UML_TIME_TRAVEL_SUPPORT", ""),
+	one("VIRTIO_UML", ""),
+	one("VIRTIO_BLK", ""),
+	one("SQUASHFS", ""),
+	one("SQUASHFS_LZ4", ""),
+	one("OVERLAY_FS", ""),
+}, nil}
+
 // Filesystems, Schedulers and Buses give the words that a plan may use.
 func Filesystems() []string { return words(filesystemTable) }
 
-// Schedulers gives the I/O schedulers of blk-mq.
+// Schedulers gives the I/O schedulers of blk-mq, then those before it.
 func Schedulers() []string { return words(schedulerTable) }
 
 // Buses gives the ways that a drive is attached.
@@ -184,8 +212,12 @@ func Lacks(c Config, n Need) []string {
 	if c == nil {
 		return nil
 	}
+	return lacks(c, boot, n)
+}
+
+func lacks(c Config, guest feature, n Need) []string {
 	var out []string
-	for _, f := range append([]feature{boot}, n.features()...) {
+	for _, f := range append([]feature{guest}, n.features()...) {
 		for _, r := range f.requires {
 			if text := r.lacks(c); text != "" {
 				out = append(out, f.word+": "+text)
@@ -216,8 +248,12 @@ func (a Artifact) Lacks(n Need) ([]string, error) {
 	if err != nil || c == nil {
 		return nil, err
 	}
-	out := Lacks(c, n)
-	for _, f := range append([]feature{boot}, n.features()...) {
+	guest := boot
+	if a.Arch == "um" {
+		guest = program
+	}
+	out := lacks(c, guest, n)
+	for _, f := range append([]feature{guest}, n.features()...) {
 		for _, r := range f.requires {
 			i := slices.IndexFunc(r.anyOf, c.Has)
 			if i < 0 || c.Value(r.anyOf[i]) != "m" || r.module == "" {

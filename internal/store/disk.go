@@ -14,6 +14,13 @@ import (
 	"spindle/internal/fault"
 )
 
+// Lock takes an exclusive lock on a file beside the store, by which processes
+// share what is no entry (an object tree, a repository). It is as Make's own
+// locks are.
+func Lock(ctx context.Context, path string) (unlock func() error, err error) {
+	return lock(ctx, path)
+}
+
 // lock takes an exclusive lock on a file, which is made if need be. The kernel
 // releases it when this process ends. The file stays: to remove it would need
 // a second lock. It is polled because flock(2) cannot be interrupted by a

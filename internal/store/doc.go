@@ -9,7 +9,7 @@
 //
 // The key is all that the store knows. It does not find out what a build reads;
 // an input left out of the key gives a stale entry. Entries are not protected
-// from being written to, and nothing is ever removed.
+// from being written to, and one is removed only by [Store.Remove].
 //
 // The store must be on a local file system with flock(2): NFS is not supported.
 package store

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,8 @@ type Entry struct {
 	Created time.Time `json:"created"` // for people; nothing depends on it
 	Inputs  []Input   `json:"inputs"`  // in the order they were hashed
 
-	Dir string `json:"-"` // absolute path
+	Dir  string    `json:"-"` // absolute path
+	Used time.Time `json:"-"` // when it was last asked for
 }
 
 func writeEntry(path string, k Key) error {
@@ -57,9 +59,17 @@ func (s *Store) List() ([]Entry, error) {
 			if err == nil {
 				err = json.Unmarshal(text, &e)
 			}
+			var info os.FileInfo
+			if err == nil {
+				info, err = os.Stat(e.Dir + ".json")
+			}
+			if errors.Is(err, os.ErrNotExist) {
+				continue // removed while we looked
+			}
 			if err != nil {
 				return nil, fmt.Errorf("list store: %w", err)
 			}
+			e.Used = info.ModTime()
 			out = append(out, e)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"spindle/internal/proc"
 )
@@ -41,14 +42,20 @@ func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) path(k Key) string { return filepath.Join(s.dir, k.kind, k.hash) }
 
-// Get gives the directory of an entry, if it is there.
+// Get gives the directory of an entry, if it is there. That it was asked for is
+// noted, as the time of HASH.json, for those who remove what nobody uses.
 func (s *Store) Get(k Key) (dir string, ok bool) {
 	if k == (Key{}) {
 		return "", false
 	}
 	dir = s.path(k)
 	info, err := os.Lstat(dir)
-	return dir, err == nil && info.IsDir()
+	if err != nil || !info.IsDir() {
+		return dir, false
+	}
+	now := time.Now()
+	os.Chtimes(dir+".json", now, now) // a store that may only be read serves all the same
+	return dir, true
 }
 
 // Make gives the directory of an entry, and builds it if it is not there.

@@ -1,9 +1,7 @@
-package kernels
+package kconfig
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"regexp"
@@ -34,9 +32,9 @@ var (
 	configUnset = regexp.MustCompile(`^# (CONFIG_[A-Za-z0-9_]+) is not set$`)
 )
 
-// ParseConfig reads a .config as Kconfig writes it (scripts/kconfig/confdata.c).
+// Parse reads a .config as Kconfig writes it (scripts/kconfig/confdata.c).
 // Lines of other forms are errors, except comments.
-func ParseConfig(r io.Reader) (Config, error) {
+func Parse(r io.Reader) (Config, error) {
 	c := make(Config)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -85,37 +83,4 @@ func unquote(s string) (string, bool) {
 		b.WriteByte(s[i])
 	}
 	return "", false
-}
-
-// maxConfig bounds an embedded configuration, in bytes; Debian's takes 300 kB.
-const maxConfig = 16 << 20
-
-// embeddedConfig finds the configuration that CONFIG_IKCONFIG puts into a
-// vmlinux, gzipped between two marks (kernel/configs.c). It is nil if there is
-// none.
-func embeddedConfig(vmlinux []byte) ([]byte, error) {
-	rest := vmlinux
-	for {
-		_, after, ok := bytes.Cut(rest, []byte("IKCFG_ST"))
-		if !ok {
-			return nil, nil
-		}
-		rest = after
-		if !bytes.HasPrefix(rest, []byte("\x1f\x8b")) {
-			continue // the mark in code that looks for it
-		}
-		z, err := gzip.NewReader(bytes.NewReader(rest))
-		if err != nil {
-			return nil, fmt.Errorf("read the configuration in the image: %w", err)
-		}
-		z.Multistream(false)
-		text, err := io.ReadAll(io.LimitReader(z, maxConfig+1))
-		if err != nil {
-			return nil, fmt.Errorf("read the configuration in the image: %w", err)
-		}
-		if len(text) > maxConfig {
-			return nil, fmt.Errorf("read the configuration in the image: it has more than %d bytes", maxConfig)
-		}
-		return text, nil
-	}
 }

@@ -49,6 +49,14 @@ func (m MD) validate(count int) error {
 	return nil
 }
 
+// Filled gives m with its defaults.
+func (m MD) Filled() MD {
+	if m.Chunk == 0 && m.Level != "1" {
+		m.Chunk = defaultChunk
+	}
+	return m
+}
+
 // size is what an array of so many members has at least. mdadm keeps up to a
 // thousandth of each for its superblock and for what may come, and no more than
 // 128 MiB (super1.c of mdadm), and rounds to chunks.
@@ -88,10 +96,7 @@ func (s Spec) resolveMD() (resolved, error) {
 	if err != nil {
 		return r, err
 	}
-	md := *s.MD
-	if md.Chunk == 0 && md.Level != "1" {
-		md.Chunk = defaultChunk
-	}
+	md := s.MD.Filled()
 	r.Size, r.Count, r.MD = md.size(r.Size, s.Count), s.Count, &md
 	if r.Size == 0 {
 		return fail(fmt.Errorf("size %s: too small for a member", s.Size))

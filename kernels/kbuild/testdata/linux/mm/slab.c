@@ -1,0 +1,5 @@
+const char *slab_file(void) { return FILE; }
+int slab(int x)
+{
+	return x + 1;
+}
