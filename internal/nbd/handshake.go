@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // ErrHangUp is a connection that ended without the client saying goodbye: the
@@ -200,9 +201,10 @@ func discard(r io.Reader, n int64) error {
 	return nil
 }
 
-// lost turns the end of the stream into ErrHangUp.
+// lost turns the end of the stream into ErrHangUp. A client that is killed with
+// answers unread resets the connection.
 func lost(doing string, err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		err = ErrHangUp
 	}
 	return fmt.Errorf("%s: %w", doing, err)
