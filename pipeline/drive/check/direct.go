@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -98,7 +99,12 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 		return res, err
 	}
 	t := &tape{Backend: d}
-	uri, stop, err := serve(ctx, t, d.Export(), o.Temp)
+	dir, remove, err := proc.TempDir(ctx, o.Temp, "drive")
+	if err != nil {
+		return res, err
+	}
+	defer remove()
+	uri, stop, err := serve(ctx, t, d.Export(), dir)
 	if err != nil {
 		return res, err
 	}
@@ -106,7 +112,7 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 	list := loads(min(dev.QueueDepth, 31))
 	for i, j := range list {
 		o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Seconds+time.Second/2), "%s, depth %d", j.Name, j.Depth)
-		row, err := one(ctx, s, d, t, uri, j, dev, o)
+		row, err := one(ctx, s, d, t, uri, filepath.Join(dir, "fio.json"), j, dev, o)
 		if err != nil {
 			return res, fmt.Errorf("check %s: %w", j.Name, err)
 		}
@@ -118,16 +124,19 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 }
 
 // one runs one load against the drive, and then in virtual time.
-func one(ctx context.Context, s drive.Spec, d *drive.Drive, t *tape, uri string, j Load, dev drive.Device, o Options) (Row, error) {
+func one(ctx context.Context, s drive.Spec, d *drive.Drive, t *tape, uri, answer string, j Load, dev drive.Device, o Options) (Row, error) {
 	d.Timed(true)
 	d.ResetStats()
 	t.rewind()
-	args := append(j.args(dev.Size, o.Seconds, o.Seed+1), "--ioengine=nbd", "--uri="+uri)
-	out, err := proc.Run(ctx, proc.Cmd{Path: "fio", Args: args})
+	args := append(j.args(dev.Size, o.Seconds, o.Seed+1), "--ioengine=nbd", "--uri="+uri, "--output="+answer)
+	if _, err := proc.Run(ctx, proc.Cmd{Path: "fio", Args: args}); err != nil {
+		return Row{}, err
+	}
+	text, err := os.ReadFile(answer)
 	if err != nil {
 		return Row{}, err
 	}
-	took, bytes, count, err := parse(out.Stdout)
+	took, bytes, count, err := parse(text)
 	if err != nil {
 		return Row{}, err
 	}
@@ -190,16 +199,11 @@ func parse(text []byte) (took time.Duration, bytes int64, count int, err error) 
 	return time.Duration(max(j.R.Runtime, j.W.Runtime)) * time.Millisecond, j.R.Bytes + j.W.Bytes, j.R.Total + j.W.Total, nil
 }
 
-// serve serves b on a socket in a private directory until stop is called.
-func serve(ctx context.Context, b nbd.Backend, o nbd.Options, temp string) (uri string, stop func(), err error) {
-	dir, remove, err := proc.TempDir(ctx, temp, "nbd")
-	if err != nil {
-		return "", nil, err
-	}
+// serve serves b on a socket in dir until stop is called.
+func serve(ctx context.Context, b nbd.Backend, o nbd.Options, dir string) (uri string, stop func(), err error) {
 	path := filepath.Join(dir, "s")
 	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
 	if err != nil {
-		remove()
 		return "", nil, fmt.Errorf("serve drive: %w", err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -218,6 +222,5 @@ func serve(ctx context.Context, b nbd.Backend, o nbd.Options, temp string) (uri 
 		l.Close()
 		cancel()
 		all.Wait()
-		remove()
 	}, nil
 }
