@@ -111,6 +111,8 @@ func allNeeds() []Need {
 
 		{Program: "setarch", Use: Optional, For: "runs kernels as programs, in virtual time",
 			Packages: packages("util-linux", "util-linux", "util-linux")},
+		{Program: "libvirtd", Use: Optional, For: "runs QEMU where a plan says so",
+			Packages: packages("libvirt-daemon-system", "libvirt-daemon-kvm", "libvirt")},
 		{Program: "wipefs", Use: Optional, For: "finds what is on a disk to pass through",
 			Packages: packages("util-linux", "util-linux", "util-linux")},
 
@@ -153,6 +155,8 @@ func allNeeds() []Need {
 			Packages: packages("mount", "util-linux", "util-linux")},
 		{Program: "sfdisk", Use: Tests, For: "makes partitions",
 			Packages: packages("fdisk", "util-linux", "util-linux")},
+		{Program: "unshare", Use: Tests, For: "hides the host from a libvirtd",
+			Packages: packages("util-linux", "util-linux", "util-linux")},
 		{Program: "partx", Use: Tests, For: "shows the kernel partitions",
 			Packages: packages("util-linux", "util-linux", "util-linux")},
 		{Program: "mkfs.ext4", Use: Tests, For: "makes file systems",

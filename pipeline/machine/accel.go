@@ -199,7 +199,7 @@ func (p prober) boot(ctx context.Context, cfg Config) (why string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	cfg.Accel, cfg.Drives, cfg.Root, cfg.Dir, cfg.Console = KVM, nil, "", dir, nil
+	cfg.Accel, cfg.Drives, cfg.Root, cfg.Dir, cfg.Sockets, cfg.Console = KVM, nil, "", dir, dir, nil
 	cfg.BootLimit = 2 * p.limit // ours comes first
 	ctx, cancel := context.WithTimeout(ctx, p.limit)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -49,6 +50,13 @@ type Config struct {
 
 	Drives []Disk
 
+	// Libvirt is the URI of a libvirt daemon that runs QEMU for us, such as
+	// qemu:///system; "" starts it as our own child.
+	Libvirt string
+	// Sockets is a directory that only we can enter, for a QEMU that is not our
+	// child. It must have a short path: a socket's has at most 107 bytes.
+	Sockets string
+
 	// Dir is an existing directory that gets console.log and qemu.log.
 	Dir string
 	// Console, if set, gets a copy of the console. Where it is too slow, parts
@@ -60,10 +68,13 @@ type Config struct {
 	BootLimit time.Duration
 }
 
-// Disk is a test drive: one of Client and Host is what is behind it.
+// Disk is a test drive: one of Serve, Client and Host is what is behind it.
 type Disk struct {
+	// Serve serves QEMU's connection over NBD, from a goroutine of its own, and
+	// closes it. It is called once, unless Start fails.
+	Serve func(net.Conn)
 	// Client is QEMU's end of a connection to an NBD server. Start closes it
-	// in any case, so that the server sees QEMU go.
+	// in any case, so that the server sees QEMU go. libvirt cannot pass it on.
 	Client *os.File
 	// Host is a block device of the host, open for reading and writing. QEMU
 	// gets a copy of the descriptor; the caller closes its own after Done.
@@ -125,6 +136,11 @@ func (c *Config) validate() error {
 	case c.Accel != KVM && c.Accel != TCG:
 		return fault.Planf("accelerator %q: want %q or %q", c.Accel, KVM, TCG)
 	}
+	if c.Libvirt != "" {
+		if err := c.validateLibvirt(); err != nil {
+			return err
+		}
+	}
 	for _, a := range c.Append {
 		if strings.ContainsAny(a, "\n\x00") {
 			return fault.Planf("kernel argument %q: has a line break", a)
@@ -161,13 +177,32 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// validateLibvirt finds what a QEMU that is not our child cannot have.
+func (c *Config) validateLibvirt() error {
+	if err := ValidLibvirt(c.Libvirt); err != nil {
+		return err
+	}
+	if c.Sockets == "" {
+		return errors.New("no directory for sockets given")
+	}
+	for _, d := range c.Drives {
+		switch {
+		case d.Host != nil:
+			return fault.Planf("drive %s: a disk of the host is passed on by its descriptor, which libvirt cannot do: leave libvirt out of the plan's machine", d.Serial)
+		case d.Serve == nil:
+			return fmt.Errorf("drive %s: libvirt cannot pass on a descriptor", d.Serial)
+		}
+	}
+	return nil
+}
+
 func (d Disk) validate() error {
 	switch {
 	case !serialForm.MatchString(d.Serial):
 		return fmt.Errorf("drive serial %q: want 1 to 20 of A-Z a-z 0-9 . _ -", d.Serial)
-	case d.Client == nil && d.Host == nil:
+	case d.Client == nil && d.Host == nil && d.Serve == nil:
 		return fmt.Errorf("drive %s: no connection to its server given", d.Serial)
-	case d.Client != nil && d.Host != nil:
+	case (d.Client != nil || d.Serve != nil) && d.Host != nil:
 		return fmt.Errorf("drive %s: both a server and a disk of the host given", d.Serial)
 	case d.Rotation < 0 || d.Rotation > 0xfffe:
 		return fault.Planf("drive %s: rotation of %d rpm: want 0 to 65534", d.Serial, d.Rotation)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -16,9 +17,11 @@ type device interface {
 }
 
 // files numbers what QEMU inherits. By hand, when a person boots the same
-// machine from a shell, there is nothing to inherit.
+// machine from a shell, there is nothing to inherit; a QEMU that somebody else
+// starts for us finds our sockets in a directory.
 type files struct {
 	byHand bool
+	dir    string
 	list   []*os.File
 }
 
@@ -28,19 +31,35 @@ func (fs *files) add(f *os.File) int {
 	return 2 + len(fs.list)
 }
 
+// chardev is a character device on one of our sockets, by its descriptor or by
+// its name.
+func (fs *files) chardev(id string, f *os.File) string {
+	if fs.dir != "" {
+		return fmt.Sprintf("socket,id=%s,path=%s", id, filepath.Join(fs.dir, id))
+	}
+	return fmt.Sprintf("socket,id=%s,fd=%d", id, fs.add(f))
+}
+
 // command gives QEMU's arguments for a machine.
 func command(devices []device, extra []string, fs *files) (args []string, cmdline string) {
-	var words []string
 	for _, d := range devices {
 		args = append(args, d.qemu(fs)...)
+	}
+	cmdline = words(devices, extra)
+	return append(args, "-append", cmdline), cmdline
+}
+
+// words gives the kernel command line of a machine.
+func words(devices []device, extra []string) string {
+	var words []string
+	for _, d := range devices {
 		for _, w := range d.kernel() {
 			if !slices.Contains(words, w) { // of two disks that say the same
 				words = append(words, w)
 			}
 		}
 	}
-	cmdline = strings.Join(append(words, extra...), " ")
-	return append(args, "-append", cmdline), cmdline
+	return strings.Join(append(words, extra...), " ")
 }
 
 // options gives one QEMU option value as JSON, in which, unlike in the
@@ -132,7 +151,7 @@ func (c serialConsole) qemu(f *files) []string {
 	if f.byHand {
 		return []string{"-chardev", "stdio,id=console,signal=on", "-serial", "chardev:console"}
 	}
-	return []string{"-chardev", socketChardev("console", f.add(c.socket)), "-serial", "chardev:console"}
+	return []string{"-chardev", f.chardev("console", c.socket), "-serial", "chardev:console"}
 }
 func (serialConsole) kernel() []string { return []string{"console=ttyS0"} }
 
@@ -150,7 +169,7 @@ func (m monitor) qemu(f *files) []string {
 	if f.byHand {
 		return nil
 	}
-	return []string{"-chardev", socketChardev("qmp", f.add(m.socket)), "-mon", "chardev=qmp,mode=control"}
+	return []string{"-chardev", f.chardev("qmp", m.socket), "-mon", "chardev=qmp,mode=control"}
 }
 func (monitor) kernel() []string { return nil }
 
@@ -166,7 +185,7 @@ const (
 func (p sshPort) qemu(f *files) []string {
 	chardev := "null,id=ssh"
 	if !f.byHand {
-		chardev = socketChardev("ssh", f.add(p.socket))
+		chardev = f.chardev("ssh", p.socket)
 	}
 	return []string{
 		"-device", "virtio-serial-pci,id=vser", "-chardev", chardev,
@@ -174,5 +193,3 @@ func (p sshPort) qemu(f *files) []string {
 	}
 }
 func (sshPort) kernel() []string { return nil }
-
-func socketChardev(id string, fd int) string { return fmt.Sprintf("socket,id=%s,fd=%d", id, fd) }

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"path/filepath"
 	"strconv"
 )
 
@@ -48,6 +49,9 @@ func (d testDisk) qemu(f *files) []string {
 		args = append(args, "-add-fd", fmt.Sprintf("fd=%d,set=%d", fd, fd))
 		node["driver"], node["filename"] = "host_device", fmt.Sprint("/dev/fdset/", fd)
 		node["aio"], node["cache"] = string(d.aio), map[string]any{"direct": true, "no-flush": false}
+	case f.dir != "":
+		node["driver"] = "nbd"
+		node["server"] = map[string]any{"type": "unix", "path": filepath.Join(f.dir, d.node())}
 	default:
 		// QEMU must not reconnect: a server that went away took its timing with
 		// it.

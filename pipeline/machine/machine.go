@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
-	"spindle/internal/fault"
-	"spindle/internal/proc"
 	"spindle/internal/qmp"
 	"spindle/pipeline/drive"
 )
@@ -33,8 +30,8 @@ type Machine struct {
 	cfg     Config
 	aio     aio
 	started time.Time
-	process *proc.Process
-	monitor *qmp.Conn
+	process engine
+	monitor Monitor
 	channel net.Conn // the SSH port
 	serial  net.Conn // the console
 	console *console
@@ -65,6 +62,7 @@ type Machine struct {
 // The error is the plan's if the configuration asks for the impossible, else
 // the machinery's; what QEMU said is in it.
 func Start(ctx context.Context, cfg Config) (m *Machine, err error) {
+	cfg.Drives = slices.Clone(cfg.Drives)
 	defer cfg.hangUp()
 	cfg.fill()
 	if err := cfg.validate(); err != nil {
@@ -108,32 +106,16 @@ func (m *Machine) start(ctx context.Context) (err error) {
 	}
 	onFail(m.log.Close)
 
-	var ends [3]*os.File // QEMU's
-	var conns [3]net.Conn
-	for i := range ends {
-		if conns[i], ends[i], err = pair(); err != nil {
-			return err
-		}
-		defer ends[i].Close()
-		onFail(conns[i].Close)
+	launch := m.spawn
+	if m.cfg.Libvirt != "" {
+		launch = m.define
 	}
-	m.serial, m.channel = conns[0], conns[2]
-	if m.aio, err = m.cfg.findAIO(ctx); err != nil {
-		return err
-	}
-	cmd, err := m.compose(ends)
+	l, err := launch(ctx)
 	if err != nil {
 		return err
 	}
-	m.process, err = proc.Start(ctx, cmd)
-	if err != nil {
-		return err
-	}
-	m.started = time.Now()
-	m.cfg.hangUp()
-	for _, f := range ends { // or the console would never end
-		f.Close()
-	}
+	m.process, m.serial, m.channel, m.started = l.engine, l.serial, l.channel, time.Now()
+	onFail(m.channel.Close)
 
 	m.console = &console{file: file, most: longestLog, see: m.see}
 	if m.cfg.Console != nil {
@@ -144,12 +126,16 @@ func (m *Machine) start(ctx context.Context) (err error) {
 		defer close(m.drained)
 		m.console.drain(m.serial)
 	}()
-	if err := m.greet(ctx, conns[1]); err != nil {
+	if err := m.greet(ctx, l.greet); err != nil {
 		m.process.Kill()
 		<-m.process.Done()
 		m.serial.SetReadDeadline(time.Now().Add(holdOpen))
 		<-m.drained
-		return m.refused(ctx, err)
+		m.serial.Close()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return m.refused(err, m.process.Tail())
 	}
 	go func() {
 		defer close(m.followed)
@@ -168,31 +154,14 @@ func (c *Config) hangUp() {
 	}
 }
 
-// compose makes the command to run and notes it, and one for the shell, in
-// qemu.log.
-func (m *Machine) compose(ends [3]*os.File) (proc.Cmd, error) {
-	devices := m.devices(ends)
-	var given files
-	args, cmdline := command(devices, m.cfg.Append, &given)
-	if len(cmdline) > mostCmdline {
-		return proc.Cmd{}, fault.Planf("kernel command line of %d bytes: the kernel reads %d", len(cmdline), mostCmdline)
-	}
-	byHand, _ := command(devices, m.cfg.Append, &files{byHand: true})
-	cmd := proc.Cmd{
-		Path: m.cfg.QEMU, Args: args, ExtraFiles: given.list,
-		Stdout: struct{ io.Writer }{m.log}, Stderr: struct{ io.Writer }{m.log}, // wrapped, or errors could not quote it
-		Grace: time.Second,
-	}
-	_, err := fmt.Fprintf(m.log, "# Started as follows; the descriptors are sockets of spindle:\n%v\n"+
-		"# The same kernel by hand, with a console and empty drives:\n%v\n# QEMU says:\n",
-		cmd, proc.Cmd{Path: m.cfg.QEMU, Args: byHand})
-	return cmd, err
+func (m *Machine) board() device {
+	return board{memoryMiB: int64(m.cfg.Memory >> 20), cpus: m.cfg.CPUs, accel: m.cfg.Accel}
 }
 
 func (m *Machine) devices(ends [3]*os.File) []device {
 	c := m.cfg
 	list := []device{
-		board{memoryMiB: int64(c.Memory >> 20), cpus: c.CPUs, accel: c.Accel},
+		m.board(),
 		bare{},
 		linux{image: c.Kernel, initrd: c.Initrd},
 		exitOnPanic{},
@@ -215,29 +184,12 @@ func (m *Machine) devices(ends [3]*os.File) []device {
 	return list
 }
 
-// greet waits for QEMU's greeting, or until it is clear that none will come.
-func (m *Machine) greet(ctx context.Context, conn net.Conn) (err error) {
+// greet waits for QEMU's monitor, or until it is clear that none will come.
+func (m *Machine) greet(ctx context.Context, connect func(context.Context) (Monitor, error)) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, greetLimit, fmt.Errorf("no QMP greeting within %v", greetLimit))
 	defer cancel()
-	if m.monitor, err = qmp.Connect(ctx, conn); err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
+	m.monitor, err = connect(ctx)
 	return err
-}
-
-// refused explains why there is no QMP session: most often QEMU said why.
-func (m *Machine) refused(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var e *proc.Error
-	if errors.As(m.process.Wait(), &e) && e.Signal != syscall.SIGKILL {
-		err = e
-	}
-	return &fault.Error{
-		Kind: fault.Machinery, Reason: string(Refused), Err: err, Tail: m.process.Tail(),
-		Hint: "the whole command line is in " + filepath.Join(m.cfg.Dir, QEMULog),
-	}
 }
 
 // Channel is our end of the port that carries SSH, one stream for the life of
@@ -245,9 +197,9 @@ func (m *Machine) refused(ctx context.Context, err error) error {
 func (m *Machine) Channel() net.Conn { return m.channel }
 
 // QMP is QEMU's monitor.
-func (m *Machine) QMP() *qmp.Conn { return m.monitor }
+func (m *Machine) QMP() Monitor { return m.monitor }
 
-// Pid is the process id of QEMU.
+// Pid is the process id of QEMU, 0 if it is not known.
 func (m *Machine) Pid() int { return m.process.Pid() }
 
 // Ready is closed when the guest says that its SSH server listens.
@@ -279,6 +231,18 @@ func (m *Machine) Stop(ctx context.Context) error {
 	if errors.Is(err, qmp.ErrClosed) {
 		err = nil
 	}
+	if err != nil { // libvirt hears the end instead of the answer
+		select {
+		case <-m.done:
+		case <-ctx.Done():
+		case <-time.After(settle):
+		}
+		select {
+		case <-m.done:
+			err = nil
+		default:
+		}
+	}
 	if err == nil {
 		select {
 		case <-m.done:
@@ -298,20 +262,4 @@ func (m *Machine) Close() {
 	m.note(verdict{reason: Stopped, detail: "stopped"})
 	m.process.Kill()
 	<-m.done
-}
-
-// pair gives two ends of a socket, one of them for a child process.
-func pair() (ours net.Conn, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make socket pair: %w", err)
-	}
-	file := os.NewFile(uintptr(fds[0]), "socketpair")
-	theirs = os.NewFile(uintptr(fds[1]), "socketpair")
-	defer file.Close() // FileConn works on a copy
-	if ours, err = net.FileConn(file); err != nil {
-		theirs.Close()
-		return nil, nil, fmt.Errorf("use socket pair: %w", err)
-	}
-	return ours, theirs, nil
 }

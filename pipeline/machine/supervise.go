@@ -274,6 +274,9 @@ func (m *Machine) conclude(ctx context.Context, exit error) verdict {
 	if errors.As(exit, &e) {
 		return verdict{reason: Killed, detail: e.Error(), hint: killHint(e)}
 	}
+	if exit != nil {
+		return verdict{reason: Killed, detail: exit.Error()}
+	}
 	own := map[string]string{"guest-reset": "reset itself", "guest-shutdown": "powered itself off"}[m.shutdown]
 	switch {
 	case own == "" && m.shutdown == "":
