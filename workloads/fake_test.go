@@ -2,19 +2,22 @@ package workloads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
-
-	"spindle/workloads/torture"
 )
 
 // The test program is also its own helper, as spindle-guest is.
 func TestMain(m *testing.M) {
-	if code, ok := torture.Role(context.Background(), []string{os.Args[0]}, os.Args[1:]); ok {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if code, ok := Role(ctx, []string{os.Args[0]}, os.Args[1:]); ok {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
@@ -68,6 +71,8 @@ func fakeSystem(t *testing.T) System {
 		Self: []string{self}, FindFor: 50 * time.Millisecond, Quiet: 20 * time.Millisecond,
 		Uname: func() string { return "6.12.0-test" }, Sync: func() {},
 		Kmsg: func() (string, error) { return "<6>[    1.000000] all is well\n", nil },
+
+		MountBlkio: func(string) error { return errors.New("not here") },
 	}
 }
 

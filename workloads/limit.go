@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,8 @@ func (r *run) supervise(ctx context.Context, c proc.Cmd) error {
 	select {
 	case <-p.Done():
 		return p.Wait()
+	case <-r.stop:
+		return r.askedToEnd(p, filepath.Base(c.Path))
 	case <-ctx.Done():
 		if !gone(p) {
 			return fmt.Errorf("%s: %w; it does not die", c.Path, context.Cause(ctx))
@@ -55,6 +58,23 @@ func (r *run) supervise(ctx context.Context, c proc.Cmd) error {
 	}
 	r.evidence(DmesgFile)
 	return fault.New(fault.Kernel, "limit", err)
+}
+
+// askedToEnd waits for a program beside the workload that is to end. How it ends
+// then is not asked: dd dies of the signal, having reported.
+func (r *run) askedToEnd(p *proc.Process, name string) error {
+	p.Signal(askToEnd)
+	select {
+	case <-p.Done():
+		return nil
+	case <-time.After(endFor):
+	}
+	where := r.sys.inKernel(p.Pid())
+	r.sys.logBlocked()
+	p.Kill()
+	gone(p)
+	r.evidence(DmesgFile)
+	return fault.New(fault.Kernel, "limit", fmt.Errorf("%s was asked to end and had not after %s; it was %s", name, endFor, cmp.Or(where, "nowhere to be seen")))
 }
 
 // within does something in this process for at most the job's limit. What hangs

@@ -16,12 +16,36 @@ import (
 //   - dd: {size: 96MiB, conv: fsync}
 //   - fsync-tester: {mode: reuse}
 //     name: torture-second-run
+//   - startup: {}
+//     beside:
+//   - dd: {size: 10GiB}
 type Spec struct {
 	Name        string       `yaml:"name" json:"name,omitempty"`
 	DD          *DD          `yaml:"dd" json:"dd,omitempty"`
 	FsyncTester *FsyncTester `yaml:"fsync-tester" json:"fsync_tester,omitempty"`
 	Fio         *Fio         `yaml:"fio" json:"fio,omitempty"`
+	ReadToPipe  *ReadToPipe  `yaml:"read-to-pipe" json:"read_to_pipe,omitempty"`
+	Ioperf      *Ioperf      `yaml:"ioperf" json:"ioperf,omitempty"`
+	Startup     *Startup     `yaml:"startup" json:"startup,omitempty"`
+	Create      *Create      `yaml:"create" json:"create,omitempty"`
+	Command     *Command     `yaml:"command" json:"command,omitempty"`
+
+	// Beside are programs that run beside it. They start first and are asked
+	// to end when it has ended; their metrics follow its own, under their
+	// names. Each has a directory of its own in the file system.
+	Beside []Spec        `yaml:"beside" json:"beside,omitempty"`
+	After  unit.Duration `yaml:"after" json:"after,omitempty"` // it starts this long after those beside it
+	// Until is of a program beside another: "foreground" (the default) or
+	// "done", which lets it run to its own end.
+	Until string `yaml:"until" json:"until,omitempty"`
+
+	// Settings are the kernel's while it runs: a condition, where an arm's are
+	// compared.
+	Settings *Settings `yaml:"settings" json:"settings,omitempty"`
 }
+
+// kinds are the programs by their names in a plan.
+const kinds = "dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command"
 
 // program is one of the programs that a Spec can name.
 type program interface {
@@ -58,6 +82,21 @@ func (s Spec) programs() []program {
 	if s.Fio != nil {
 		ps = append(ps, s.Fio)
 	}
+	if s.ReadToPipe != nil {
+		ps = append(ps, s.ReadToPipe)
+	}
+	if s.Ioperf != nil {
+		ps = append(ps, s.Ioperf)
+	}
+	if s.Startup != nil {
+		ps = append(ps, s.Startup)
+	}
+	if s.Create != nil {
+		ps = append(ps, s.Create)
+	}
+	if s.Command != nil {
+		ps = append(ps, s.Command)
+	}
 	return ps
 }
 
@@ -71,24 +110,42 @@ func (s Spec) program() program {
 
 // Validate tells what is wrong with the workload, in the words of a plan.
 func (s Spec) Validate() error {
+	if err := s.validateOne(); err != nil {
+		return err
+	}
+	if s.Settings != nil {
+		if err := s.Settings.Validate(); err != nil {
+			return fmt.Errorf("settings: %w", err)
+		}
+	}
+	return s.validateBeside()
+}
+
+// validateOne looks at the program alone.
+func (s Spec) validateOne() error {
 	if s.Name != "" && !nameForm.MatchString(s.Name) {
 		return fmt.Errorf("name %q: use lower-case letters, digits, dots and dashes", s.Name)
 	}
 	switch ps := s.programs(); len(ps) {
 	case 0:
-		return errors.New("names no program: write one of dd, fsync-tester, fio")
+		return errors.New("names no program: write one of " + kinds)
 	case 1:
 		return ps[0].validate()
 	}
-	return errors.New("names more than one program: a workload is one of dd, fsync-tester, fio; make it two entries of the list")
+	return errors.New("names more than one program: a workload is one of " + kinds + "; make it two entries of the list, or run one beside the other (beside:)")
 }
 
 // Title says the workload in a line for tables: "dd 96 MiB conv=fsync".
 func (s Spec) Title() string {
-	if p := s.program(); p != nil {
-		return p.title()
+	p := s.program()
+	if p == nil {
+		return "no workload"
 	}
-	return "no workload"
+	t := p.title()
+	for i, b := range s.Beside {
+		t += map[bool]string{true: " beside ", false: " and "}[i == 0] + b.Title()
+	}
+	return t
 }
 
 // Slug gives the workload's name in conditions and file names: Name, or one
@@ -102,7 +159,11 @@ func (s Spec) Slug() string {
 	case p == nil:
 		return "none"
 	}
-	return p.slug()
+	name := p.slug()
+	for _, b := range s.Beside {
+		name += "-beside-" + b.Slug()
+	}
+	return name
 }
 
 // EstimateSeconds guesses how long the timed part takes on a drive with that
@@ -113,22 +174,33 @@ func (s Spec) EstimateSeconds(rate unit.Rate) float64 {
 	if p == nil || rate <= 0 {
 		return 0
 	}
-	return p.estimate(float64(rate))
+	seconds := s.After.Std().Seconds() + p.estimate(float64(rate))
+	for _, b := range s.Beside {
+		if b.Until == untilDone {
+			seconds = max(seconds, b.EstimateSeconds(rate))
+		}
+	}
+	return seconds
 }
 
 // Space gives how much of the drive the workload fills, or 0 if it cannot be
 // told. A file system needs some more.
 func (s Spec) Space() unit.Size {
-	if p := s.program(); p != nil {
-		return p.space()
+	p := s.program()
+	if p == nil {
+		return 0
 	}
-	return 0
+	need := p.space()
+	for _, b := range s.Beside {
+		need += b.Space()
+	}
+	return need
 }
 
 // Metrics gives what the workload will report, the primary metric first.
 func (s Spec) Metrics() []record.MetricInfo {
 	if p := s.program(); p != nil {
-		return p.metrics()
+		return append(p.metrics(), s.besideMetrics()...)
 	}
 	return nil
 }
@@ -142,4 +214,13 @@ func spaced(s unit.Size) string {
 		}
 	}
 	return text
+}
+
+// commands gives the programs that it and those beside it need in the guest.
+func (s Spec) commands() []command {
+	cs := s.program().commands()
+	for _, b := range s.Beside {
+		cs = append(cs, b.program().commands()...)
+	}
+	return cs
 }

@@ -106,8 +106,8 @@ func TestSpec(t *testing.T) {
 
 func TestSpecInvalid(t *testing.T) {
 	for _, tt := range []struct{ yaml, want string }{
-		{"{}", "names no program: write one of dd, fsync-tester, fio"},
-		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio; make it two entries of the list"},
+		{"{}", "names no program: write one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command"},
+		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command; make it two entries of the list, or run one beside the other (beside:)"},
 		{"{name: Big One, dd: {size: 1MiB}}", `name "Big One": use lower-case letters, digits, dots and dashes`},
 		{"dd: {}", "dd: size is missing: write how much it writes, such as size: 96MiB"},
 		{"dd: {size: 1500kB}", "dd: size 1500kB is no multiple of bs 1MiB: dd writes whole blocks"},
@@ -135,6 +135,26 @@ func TestSpecInvalid(t *testing.T) {
 		{"fio: {job: '[a'}", `fio: job line 1: "[a" is no [section]`},
 		{`fio: {job: "[a]\n[a]"}`, "fio: job line 2: there is a job a already"},
 		{`fio: {job: "[a]\ninclude other"}`, "fio: job line 2: include: the file would not be in the guest; put its text here"},
+		{"ioperf: {data: 100kB}", "ioperf: data 100kB: write a multiple of 8KiB, at least 1MiB"},
+		{"ioperf: {wal: 1kB}", "ioperf: wal 1kB: write a multiple of 8KiB, at least 1MiB"},
+		{"ioperf: {readers: -1}", "ioperf: readers -1: from 1 to 1000"},
+		{"ioperf: {random: wild}", `ioperf: random "wild": there are shared and independent`},
+		{"ioperf: {offsets: odd}", `ioperf: offsets "odd": there are unaligned and aligned`},
+		{"ioperf: {duration: 100ms}", "ioperf: duration 100ms: at least 1s"},
+		{"read-to-pipe: {to: tape}", `read-to-pipe: to "tape": there are file, gzip and null`},
+		{"read-to-pipe: {bs: 1GiB}", "read-to-pipe: bs 1GiB: write at most 64MiB"},
+		{"startup: {files: 10000}", "startup: files 10000: from 1 to 9999"},
+		{"startup: {size: 1MiB}", "startup: size 1MiB: at least 4KiB for each of 300 files"},
+		{"create: {sync: all}", `create: sync "all": there are none and fsync`},
+		{"create: {processes: 1001}", "create: processes 1001: from 1 to 1000"},
+		{"command: {}", "command: run is missing: write the line to run"},
+		{"command: {run: x, metrics: [{name: a, unit: s, direction: up, json: a}]}", `command: metrics: a: direction "up": lower or higher is better`},
+		{"command: {run: x, metrics: [{name: a, unit: s, direction: lower}]}", "command: metrics: a: write one of json and regex"},
+		{"command: {run: x, metrics: [{name: a, direction: lower, json: a}]}", "command: metrics: a has no unit: write s, B/s, 1/s, or 1 for a bare number"},
+		{"command: {run: x, metrics: [{name: a, unit: s, direction: lower, regex: 'a'}]}", `command: metrics: a: regex "a" has 0 groups: it wants one, around the number (write (?:...) for others)`},
+		{"command: {run: x, metrics: [{name: a, unit: s, direction: lower, json: 'a..b'}]}", `command: metrics: a: json "a..b": "" is no part of a path such as jobs[0].read.iops`},
+		{"command: {run: x, metrics: [{name: runtime, unit: s, direction: lower, json: a}]}", "command: metrics: runtime is there already"},
+		{"command: {run: x, metrics: [{name: a, unit: s, direction: lower, json: a, from: ../b}]}", `command: metrics: a: from "../b": write stdout, stderr, or a file in the command's directory`},
 		{`fio: {job: "[a:b]\nrw=read"}`, "fio: job a:b: its name has a colon, which separates job and metric in reports"},
 	} {
 		err := specs(t, "- "+tt.yaml)[0].Validate()

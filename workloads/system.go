@@ -24,6 +24,8 @@ type System struct {
 	Uname   func() string
 	Sync    func()
 	Kmsg    func() (string, error) // the kernel's log, as "<6>[    1.234567] text" lines
+
+	MountBlkio func(dir string) error // mounts the blkio controller of version 1
 }
 
 // MountDir is where a guest has the test file system mounted.
@@ -41,6 +43,8 @@ func Guest(self string) System {
 		Uname:   uname,
 		Sync:    unix.Sync,
 		Kmsg:    kernelLog,
+
+		MountBlkio: mountBlkio,
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"spindle/workloads/torture"
+	"spindle/workloads"
 )
 
 func main() {
@@ -51,7 +51,7 @@ func run(argv []string) int {
 		return report(unix.Kill(1, unix.SIGTERM))
 	}
 	args := argv[1:]
-	if code, ok := torture.Role(ctx, []string{self}, args); ok {
+	if code, ok := workloads.Role(ctx, []string{self}, args); ok {
 		return code
 	}
 	switch {

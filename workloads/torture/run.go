@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options, self []string, stdout *os.File) error {
 		}
 	}
 	random.Close()
-	report, err := fsyncs(o, small, stdout)
+	report, err := fsyncs(ctx, o, small, stdout)
 	if w != nil {
 		count, seconds, werr := w.stop()
 		err = errors.Join(err, werr)
@@ -104,8 +104,8 @@ func fill(f *os.File, size int64, stdout io.Writer) error {
 }
 
 // fsyncs is the loop that is timed. The thread is locked, so that I/O schedulers
-// that look at tasks see one.
-func fsyncs(o Options, f *os.File, stdout io.Writer) (Report, error) {
+// that look at tasks see one. When ctx ends it makes no further fsync.
+func fsyncs(ctx context.Context, o Options, f *os.File, stdout io.Writer) (Report, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	buf := make([]byte, o.Write)
@@ -132,7 +132,13 @@ func fsyncs(o Options, f *os.File, stdout io.Writer) (Report, error) {
 		if t2.Sub(start) > o.Duration {
 			break
 		}
-		time.Sleep(pause())
+		select {
+		case <-time.After(pause()):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
 	}
 	fmt.Fprintf(stdout, "run done %d fsyncs total, killing random writer\n", len(r.Fsyncs))
 	return r, nil
@@ -162,7 +168,7 @@ func startWriter(ctx context.Context, o Options, self []string, stdout *os.File)
 	}
 	defer w.Close()
 	args := append(append([]string(nil), self[1:]...), writerRole, string(text))
-	p, err := proc.Start(ctx, proc.Cmd{Path: self[0], Args: args, Stdout: stdout, ExtraFiles: []*os.File{w}, Unguarded: true})
+	p, err := proc.Start(context.WithoutCancel(ctx), proc.Cmd{Path: self[0], Args: args, Stdout: stdout, ExtraFiles: []*os.File{w}, Unguarded: true})
 	if err != nil {
 		r.Close()
 		return nil, err
