@@ -213,9 +213,9 @@ func (b build) oldEnough(ctx context.Context) error {
 // variables are what every call of make gets.
 func (b build) variables() []string {
 	dir := b.lane.dir
-	// The objects' own paths first: the last map that fits wins. What is named
-	// relative to the object tree stays as it is.
-	maps := fmt.Sprintf("-ffile-prefix-map=%s/obj/= -ffile-prefix-map=%s/src/=", dir, dir)
+	// The last map that fits wins. The first is for the directories themselves,
+	// which debug information names as where the compiler ran.
+	maps := fmt.Sprintf("-ffile-prefix-map=%[1]s=. -ffile-prefix-map=%[1]s/obj/= -ffile-prefix-map=%[1]s/src/=", dir)
 	vars := append([]string{"O=" + b.lane.path("obj")}, b.spec.Target.Make...)
 	vars = append(vars,
 		"CC="+b.cc(),

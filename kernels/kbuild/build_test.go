@@ -109,7 +109,7 @@ func result(ctx context.Context, dir string, s Spec) (image []byte, r Result, er
 // Two directories, two days, another user's name for the path: the same bytes.
 func TestSameBytes(t *testing.T) {
 	src := newSource(t)
-	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "a/much/longer/path/to the/cache")}
+	dirs := []string{t.TempDir(), filepath.Join(t.TempDir(), "a/much/longer/path/to-the/cache")}
 	var images [][]byte
 	for i, dir := range dirs {
 		if i == 1 {
@@ -345,6 +345,17 @@ func TestProgress(t *testing.T) {
 	err := Build(t.Context(), Env{Dir: dir, Jobs: 1, Log: progress.New(&log, false, clock)}, src.spec(dir, "base", ""), func(Result) error { return nil })
 	if err != nil || !strings.Contains(log.String(), "mm/vmscan.o") {
 		t.Errorf("%v, log %q", err, log.String())
+	}
+}
+
+// The kernel's Makefiles cannot do with a space in a path. That is said before
+// anything is checked out.
+func TestSpaceInPath(t *testing.T) {
+	src := newSource(t)
+	dir := filepath.Join(t.TempDir(), "my cache")
+	_, _, err := result(t.Context(), dir, src.spec(dir, "base", ""))
+	if fault.Of(err) != fault.Machinery || !strings.Contains(fault.Hint(err), "SPINDLE_CACHE") {
+		t.Errorf("%v: %v", fault.Of(err), err)
 	}
 }
 

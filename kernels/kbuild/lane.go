@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"spindle/internal/fault"
 	"spindle/internal/progress"
 	"spindle/internal/store"
 )
@@ -51,6 +52,10 @@ func openLane(ctx context.Context, parent, id string, log *progress.Log) (l lane
 	}
 	if parent, err = filepath.EvalSymlinks(parent); err != nil {
 		return l, err
+	}
+	if strings.ContainsAny(parent, " :\t\n") {
+		return l, &fault.Error{Kind: fault.Machinery, Reason: "path", Err: fmt.Errorf("%q: a kernel cannot be built below a directory with a space or colon in its name", parent),
+			Hint: "choose another cache directory: SPINDLE_CACHE=/var/tmp/spindle"}
 	}
 	l = lane{dir: filepath.Join(parent, id), log: log}
 	quick, cancel := context.WithTimeout(ctx, time.Second)
