@@ -16,7 +16,6 @@ import (
 	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/reports/record"
-	"spindle/workloads/blockdev"
 	"spindle/workloads/kmod"
 	"spindle/workloads/sample"
 )
@@ -137,21 +136,6 @@ func (r *run) loadModules() error {
 	return nil
 }
 
-func (r *run) findDrive(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.sys.FindFor, fmt.Errorf("not there after %s", r.sys.FindFor))
-	defer cancel()
-	d, err := blockdev.Find(ctx, r.sys.path("sys"), r.sys.path("dev"), r.job.Drive)
-	if err != nil {
-		return &fault.Error{Kind: fault.Machinery, Reason: "drive-missing", Err: err}
-	}
-	r.drive = d
-	r.wbt, _ = d.Read("queue/wbt_lat_usec")
-	if r.job.Filesystem == NoFilesystem {
-		r.target = d.Node
-	}
-	return nil
-}
-
 // programs looks whether the image has what the job runs, before it is needed.
 func (r *run) programs() error {
 	for _, c := range r.job.commands() {
@@ -165,6 +149,9 @@ func (r *run) programs() error {
 // commands gives the programs of the job.
 func (j Job) commands() []command {
 	cs := j.Workload.program().commands()
+	if j.MD != nil {
+		cs = append(cs, mdadm)
+	}
 	if f, ok := findFilesystem(j.Filesystem); ok {
 		cs = append(cs, command{f.program, f.version, f.pack})
 	}

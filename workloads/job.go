@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"spindle/internal/unit"
+	"spindle/workloads/mdraid"
 )
 
 // Job is one cell's work in a guest. The host sends it as JSON.
 type Job struct {
-	Drive   string   `json:"drive"`             // serial of the test drive
-	Modules []string `json:"modules,omitempty"` // for its bus, file system and scheduler
+	Drive   string       `json:"drive"`             // serial of the test drive
+	MD      *mdraid.Spec `json:"md,omitempty"`      // the test drive is this array instead
+	Modules []string     `json:"modules,omitempty"` // for its bus, file system and scheduler
 
 	Filesystem   string   `json:"filesystem"` // one of Filesystems; "none" leaves the drive bare
 	MkfsOptions  []string `json:"mkfs_options,omitempty"`
@@ -56,6 +58,11 @@ func (j Job) Validate() error {
 		return errors.New("drive: no serial given")
 	case j.Dir == "":
 		return errors.New("dir: no output directory given")
+	}
+	if j.MD != nil {
+		if err := j.MD.Validate(); err != nil {
+			return err
+		}
 	}
 	if err := j.Workload.Validate(); err != nil {
 		return fmt.Errorf("workload: %w", err)

@@ -22,9 +22,11 @@ type run struct {
 	job     Job
 	program program
 	drive   blockdev.Drive
-	wbt     string // its wbt_lat_usec before anything was set; "" if it has none
-	dir     string // where the workload's files go; the mount point
-	target  string // the drive's device node if there is no file system, else ""
+	disks   []blockdev.Drive // the drive, or the members of the array that it is
+	array   string           // the command that made the array; "" if the drive is none
+	wbt     string           // its wbt_lat_usec before anything was set; "" if it has none
+	dir     string           // where the workload's files go; the mount point
+	target  string           // the drive's device node if there is no file system, else ""
 	mounted bool
 	rest    rest // since the last sync before the workload
 	result  *Result

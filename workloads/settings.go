@@ -44,14 +44,16 @@ func ValidKnob(what, key string) error {
 // throttling off.
 func (r *run) knobs() []knob {
 	var ks []knob
-	for _, k := range sortedKeys(r.job.Device) {
-		ks = append(ks, knob{deviceKey(k), r.drive.Path("device/" + k), r.job.Device[k]})
-	}
-	if r.job.Scheduler != "" {
-		ks = append(ks, knob{"scheduler", r.drive.Path("queue/scheduler"), r.job.Scheduler})
-	}
-	for _, k := range sortedKeys(r.job.Queue) {
-		ks = append(ks, knob{k, r.drive.Path("queue/" + k), r.job.Queue[k]})
+	for _, d := range r.queues() {
+		for _, k := range sortedKeys(r.job.Device) {
+			ks = append(ks, knob{deviceKey(k), d.Path("device/" + k), r.job.Device[k]})
+		}
+		if r.job.Scheduler != "" {
+			ks = append(ks, knob{"scheduler", d.Path("queue/scheduler"), r.job.Scheduler})
+		}
+		for _, k := range sortedKeys(r.job.Queue) {
+			ks = append(ks, knob{k, d.Path("queue/" + k), r.job.Queue[k]})
+		}
 	}
 	for _, k := range sortedKeys(r.job.Sysctl) {
 		ks = append(ks, knob{k, r.sys.sysctl(k), r.job.Sysctl[k]})
@@ -143,10 +145,7 @@ func (k knob) took(text string) bool {
 
 // settings reads back what a report says of the guest, the knobs included.
 func (r *run) settings(ks []knob) map[string]string {
-	out := r.drive.Describe()
-	if r.wbt != "" {
-		out["wbt_lat_usec_default"] = r.wbt
-	}
+	out := r.describeDrive()
 	dir := r.sys.sysctl("vm")
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
