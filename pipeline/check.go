@@ -29,12 +29,12 @@ const (
 	minMemory  = 64 * unit.MiB
 	maxMemory  = 4 * unit.TiB
 	// What Debian's kernels need to come up to a mounted ext4, with this root and
-	// its init, before any workload: 6.12.117 (amd64) leaves 41 MiB available in
-	// 128 MiB; with 96 MiB it was not up after a minute, with 80 MiB the job was
-	// killed for want of memory. Cloud kernels come up in 96 MiB with 18 MiB
-	// left, which no workload is worth running in. A kernel of one's own may be
-	// smaller.
-	debianMemory = 128 * unit.MiB
+	// its init, before any workload. 6.1.192 (amd64) panicked with 96 MiB ("System
+	// is deadlocked on memory") and was not up after a minute with 128 MiB;
+	// 6.12.117 came up in 128 MiB, with 41 MiB left, and not in 96 MiB. Cloud
+	// kernels come up in 96 MiB, with 18 MiB left, which no workload is worth
+	// running in. A kernel of one's own may be smaller.
+	debianMemory = 192 * unit.MiB
 	maxCPUs      = 255
 	minBootLimit = time.Second
 	minLimit     = time.Second
