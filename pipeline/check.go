@@ -29,11 +29,11 @@ const (
 	minMemory  = 64 * unit.MiB
 	maxMemory  = 4 * unit.TiB
 	// What Debian's kernels need to come up to a mounted ext4, with this root and
-	// its init, before any workload. 6.1.192 (amd64) panicked with 96 MiB ("System
-	// is deadlocked on memory") and was not up after a minute with 128 MiB;
-	// 6.12.117 came up in 128 MiB, with 41 MiB left, and not in 96 MiB. Cloud
-	// kernels come up in 96 MiB, with 18 MiB left, which no workload is worth
-	// running in. A kernel of one's own may be smaller.
+	// its init, before any workload. 6.1.192 (amd64) panicked with 80 and 96 MiB
+	// ("System is deadlocked on memory") and came up in 160 MiB; 6.12.117 had its
+	// job killed for want of memory with 80 MiB, and came up in 128 MiB with 41 MiB
+	// left. Cloud kernels come up in 96 MiB, with 18 MiB left. The bound leaves a
+	// workload some pages to dirty. A kernel of one's own may be smaller.
 	debianMemory = 192 * unit.MiB
 	maxCPUs      = 255
 	minBootLimit = time.Second
