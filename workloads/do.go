@@ -63,7 +63,9 @@ func (r *run) carryOut(ctx context.Context, host Handshake) error {
 	if err := r.job.Validate(); err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
-	r.program = r.job.Workload.program()
+	if err := r.assign(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(r.job.Dir, 0o700); err != nil {
 		return err
 	}
@@ -78,6 +80,7 @@ func (r *run) carryOut(ctx context.Context, host Handshake) error {
 	if derr := host.Done(); err == nil && derr != nil {
 		err = fmt.Errorf("tell the host that the workload is done: %w", derr)
 	}
+	err = errors.Join(err, r.keepBeside())
 	for _, c := range changes(r.result.Settings, r.settings(knobs)) {
 		r.warn("%s", c)
 	}
@@ -96,13 +99,25 @@ func (r *run) setUp(ctx context.Context) ([]knob, error) {
 		{"settings", func() error {
 			knobs = r.knobs()
 			err := apply(knobs)
+			if err == nil {
+				var ks []knob
+				ks, err = r.enterGroup()
+				knobs = append(knobs, ks...)
+			}
 			r.result.Settings = r.settings(knobs)
 			return err
 		}},
 		{"programs", r.programs},
 		{"mkfs", func() error { return r.mkfs(ctx) }},
-		{"mount", func() error { return r.mount(ctx) }},
-		{"prepare", func() error { return r.within("preparing", func() error { return r.program.prepare(ctx, r) }) }},
+		{"mount", func() error {
+			if err := r.mount(ctx); err != nil {
+				return err
+			}
+			ks := r.bdiKnobs()
+			knobs = append(knobs, ks...)
+			return apply(ks)
+		}},
+		{"prepare", func() error { return r.within("preparing", func() error { return r.prepareAll(ctx) }) }},
 		{"sync", func() error { return r.within("sync", func() error { r.sys.Sync(); return nil }) }},
 		// They do not touch the drive, which comes to rest meanwhile.
 		{"versions", func() error { return r.versions(ctx) }},
@@ -148,7 +163,7 @@ func (r *run) programs() error {
 
 // commands gives the programs of the job.
 func (j Job) commands() []command {
-	cs := j.Workload.program().commands()
+	cs := j.Workload.commands()
 	if j.MD != nil {
 		cs = append(cs, mdadm)
 	}
@@ -250,7 +265,7 @@ func (r *run) fitsDrive() error {
 // fits holds what the workload fills against what is free, so that a plan's
 // mistake does not become a kernel's ENOSPC.
 func (r *run) fits(free int64) error {
-	need := int64(r.program.space())
+	need := int64(r.job.Workload.Space())
 	if need <= free {
 		return nil
 	}
@@ -313,7 +328,10 @@ func (r *run) timed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := r.program.measure(ctx, r)
+	if err := r.startTrace(); err != nil {
+		return errors.Join(err, stopOnly(sampler))
+	}
+	metrics, err := r.measureAll(ctx)
 	busy, serr := sampler.Stop()
 	if err != nil {
 		return err
@@ -323,6 +341,11 @@ func (r *run) timed(ctx context.Context) error {
 	}
 	r.result.Metrics, r.result.CPUBusy = metrics, busy
 	return nil
+}
+
+func stopOnly(s *sample.Sampler) error {
+	_, err := s.Stop()
+	return err
 }
 
 // bdi gives the backing device that the file system's pages are written to, by

@@ -24,6 +24,7 @@ type Job struct {
 	Queue     map[string]string `json:"queue,omitempty"`     // below /sys/block/X/queue: "wbt_lat_usec", "iosched/slice_idle"
 	Device    map[string]string `json:"device,omitempty"`    // below /sys/block/X/device: "queue_depth"
 	Sysctl    map[string]string `json:"sysctl,omitempty"`    // "vm.dirty_ratio"
+	Set       Settings          `json:"set,omitzero"`        // further ones of the arm
 
 	// Packages are those of the image with their versions, as far as the host
 	// knows them. It need not send those that the job does not use.
@@ -70,12 +71,15 @@ func (j Job) Validate() error {
 	if err := ValidFilesystem(j.Filesystem); err != nil {
 		return err
 	}
-	p := j.Workload.program()
+	for _, w := range append([]Spec{j.Workload}, j.Workload.Beside...) {
+		switch p := w.program(); {
+		case j.Filesystem == NoFilesystem && !p.onDevice():
+			return fmt.Errorf("workload %s needs a file system, and this one has filesystem: none", w.Slug())
+		case j.Filesystem != NoFilesystem && !p.onFiles():
+			return fmt.Errorf("workload %s runs on the drive itself, which needs filesystem: none", w.Slug())
+		}
+	}
 	switch {
-	case j.Filesystem == NoFilesystem && !p.onDevice():
-		return fmt.Errorf("workload %s needs a file system, and this one has filesystem: none", j.Workload.Slug())
-	case j.Filesystem != NoFilesystem && !p.onFiles():
-		return fmt.Errorf("workload %s runs on the drive itself, which needs filesystem: none", j.Workload.Slug())
 	case j.Filesystem == NoFilesystem && len(j.MkfsOptions)+len(j.MountOptions) > 0:
 		return errors.New("filesystem: none takes no options for mkfs and mount")
 	}
@@ -89,5 +93,18 @@ func (j Job) Validate() error {
 			}
 		}
 	}
-	return nil
+	if err := j.Set.Validate(); err != nil {
+		return err
+	}
+	_, err := j.settings()
+	return err
+}
+
+// settings gives all settings of the job: the arm's and the workload's.
+func (j Job) settings() (Settings, error) {
+	arm, err := Settings{Sysctl: j.Sysctl, Queue: j.Queue}.Merge(j.Set)
+	if err == nil && j.Workload.Settings != nil {
+		arm, err = arm.Merge(*j.Workload.Settings)
+	}
+	return arm, err
 }

@@ -21,6 +21,13 @@ type run struct {
 	sys     System
 	job     Job
 	program program
+	name    string   // of the workload
+	set     Settings // the arm's and the workload's
+	group   string   // directory of the control group that the workload runs in; "" is none
+	beside  []*background
+	shared  *shared
+	stop    chan struct{} // closed when the program is asked to end; nil for the workload itself
+	keep    string        // where raw files go, below Job.Dir
 	drive   blockdev.Drive
 	disks   []blockdev.Drive // the drive, or the members of the array that it is
 	array   string           // the command that made the array; "" if the drive is none
@@ -40,10 +47,14 @@ type command struct {
 }
 
 // out gives the path of a raw file.
-func (r *run) out(name string) string { return filepath.Join(r.job.Dir, name) }
+func (r *run) out(name string) string { return filepath.Join(r.job.Dir, r.keep, name) }
 
 // warn adds to what a reader of the sample should know.
 func (r *run) warn(format string, args ...any) {
+	if r.shared != nil { // programs run beside one another
+		r.shared.mu.Lock()
+		defer r.shared.mu.Unlock()
+	}
 	r.result.Warnings = append(r.result.Warnings, fmt.Sprintf(format, args...))
 }
 
@@ -127,7 +138,7 @@ func (r *run) execute(ctx context.Context, c proc.Cmd) error {
 	}
 	defer stderr.Close()
 	c.Stdout, c.Stderr, c.Grace = stdout, stderr, -1
-	err = r.supervise(ctx, c)
+	err = r.supervise(ctx, r.grouped(c))
 	var e *proc.Error
 	if errors.As(err, &e) && fault.Reason(err) == "" && ctx.Err() == nil {
 		if text, rerr := os.ReadFile(r.out(StderrFile)); rerr == nil {
@@ -140,7 +151,7 @@ func (r *run) execute(ctx context.Context, c proc.Cmd) error {
 }
 
 // evidence names the file that shows why the job failed.
-func (r *run) evidence(file string) { r.result.Outcome.Log = file }
+func (r *run) evidence(file string) { r.result.Outcome.Log = filepath.Join(r.keep, file) }
 
 // firstLines gives the first n lines of a text that are not empty.
 func firstLines(text string, n int) string {
