@@ -39,12 +39,20 @@ func (a *analysis) draw() ([]picture, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !ok {
-				continue
+			if ok {
+				pic, err := l.Draw()
+				if err := add(record.Slug("time", c.Drive, c.Filesystem, c.Scheduler, g.workload.Name), pic, err); err != nil {
+					return nil, err
+				}
 			}
-			pic, err := l.Draw()
-			if err := add(record.Slug("time", c.Drive, c.Filesystem, c.Scheduler, g.workload.Name), pic, err); err != nil {
+			if l, ok, err = a.overRequests(g, c); err != nil {
 				return nil, err
+			}
+			if ok {
+				pic, err := l.Draw()
+				if err := add(record.Slug("requests", c.Drive, c.Filesystem, c.Scheduler, g.workload.Name), pic, err); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

@@ -130,6 +130,9 @@ func (p *page) used(pack string) bool {
 
 func (p *page) machineItem() string {
 	m := p.manifest.Machine
+	if m.Accel == "virtual" {
+		return p.virtualItem()
+	}
 	s := fmt.Sprintf("machine: QEMU %s, accelerator %s", m.QEMU, m.Accel)
 	if m.AccelWhy != "" {
 		s += " (" + m.AccelWhy + ")"

@@ -90,6 +90,19 @@ type Sample struct {
 }
 
 // DriveStats is what the drive model did during the timed part. Lateness is
+	// Virtual is there for a sample in virtual time; the seconds of the fields
+	// above, but for TotalSeconds, are virtual ones then.
+	Virtual *Virtual `json:"virtual,omitempty"`
+}
+
+// Virtual is what a sample in virtual time was.
+type Virtual struct {
+	Seconds     float64 `json:"seconds"`      // of the guest's time, from its first instruction to its last
+	WallSeconds float64 `json:"wall_seconds"` // that they took the host
+	Requests    int64   `json:"requests"`     // to the drive, set-up included
+	Trace       string  `json:"trace"`        // sha256 over all of them with their times: equal for runs that are equal
+	Turns       int64   `json:"turns"`        // between guest and drive
+	Spins       int     `json:"spins"`        // times that a program's computing was cut short: not reproducible then
 // how long after its due time a reply left, in seconds.
 type DriveStats struct {
 	Requests      int64   `json:"requests"`
