@@ -12,6 +12,8 @@ import (
 	"spindle/internal/unit"
 	"spindle/kernels"
 	"spindle/pipeline/drive"
+	"spindle/pipeline/machine"
+	"spindle/workloads/mdraid"
 )
 
 // checker looks for what is wrong with a plan that the types of its parts do
@@ -131,6 +133,11 @@ func (c *checker) machine() {
 	if n, ok := c.ok("machine", "cpus"); ok && (m.CPUs < 1 || m.CPUs > maxCPUs) {
 		c.value(n, "cpus %d: a guest takes from 1 to %d", m.CPUs, maxCPUs)
 	}
+	if n, ok := c.ok("machine", "libvirt"); ok {
+		if err := machine.ValidLibvirt(m.Libvirt); err != nil {
+			c.value(n, "%v", err)
+		}
+	}
 	c.word(c.root.get("machine", "accel"), "accelerator", m.Accel, []string{"auto", "kvm", "tcg"})
 	if n, ok := c.ok("machine", "boot-limit"); ok && (m.BootLimit.Std() < minBootLimit || m.BootLimit.Std() > maxLimit) {
 		c.value(n, "boot-limit %s: want from %s to %s", m.BootLimit, unit.Duration(minBootLimit), unit.Duration(maxLimit))
@@ -187,6 +194,13 @@ func (c *checker) drives() {
 			// Which drive it is about is told by the place.
 			message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "drive: "), "drive "+d.Profile+": ")
 			c.valid(f, "drive "+f.key.text, errors.New(message))
+			continue
+		}
+		if d.OfHost() && c.plan.Machine.Libvirt != "" {
+			c.entry(f.get("passthrough"), "passthrough: a disk of the host is passed on by its descriptor, which libvirt cannot do")
+		}
+		if md := f.get("md"); md != nil && c.plan.Image.File == "" && !slices.Contains(c.plan.Image.Packages, mdraid.Package) {
+			c.entry(md, "md: the guest makes the array by %s: write image: {packages: [%s]}", mdraid.Program, mdraid.Package)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func (c *checker) together() {
 			}
 		}
 		for _, d := range p.Conditions.Drive {
-			if dev, err := p.Drives[d].Device(); err == nil && w.Space() > dev.Size && !list.items[i].wrong {
+			if dev, err := p.Drives[d].Device(); err == nil && dev.Size > 0 && w.Space() > dev.Size && !list.items[i].wrong {
 				c.entry(list.items[i], "workload %s fills %s, and drive %s has %s", w.Slug(), w.Space().Near(), d, dev.Size.Near())
 			}
 		}

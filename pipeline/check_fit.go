@@ -40,7 +40,7 @@ func (c *checker) mkfsFits() {
 		}
 		for _, d := range p.Conditions.Drive {
 			dev, err := p.Drives[d].Device()
-			if err != nil || dev.Size >= least.size {
+			if err != nil || dev.Size >= least.size || dev.Size == 0 { // the host knows it
 				continue
 			}
 			at := c.root.get("drives", d, "size")

@@ -65,6 +65,9 @@ func (p *Plan) needOfDrive(name string) kernels.Need {
 	if d.Bus == drive.USB && d.QueueDepth > 1 {
 		n.Bus = kernels.UAS
 	}
+	if d.MD != nil {
+		n.Array = "raid" + d.MD.Level
+	}
 	return n
 }
 

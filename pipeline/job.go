@@ -18,6 +18,7 @@ import (
 	"spindle/pipeline/machine"
 	"spindle/reports/record"
 	"spindle/workloads"
+	"spindle/workloads/mdraid"
 )
 
 // Where a job lies in the guest.
@@ -71,10 +72,18 @@ func jobOf(k *Kit, p *Plan, cell record.Cell) (workloads.Job, error) {
 		Dir:          jobDir,
 	}
 	j.Packages = j.UsedPackages()
-	if machine.DepthSetInGuest(d.Bus, d.QueueDepth) {
+	spec := p.Drives[c.Drive]
+	if spec.MD != nil {
+		md := spec.MD.Filled()
+		j.MD = &mdraid.Spec{Level: md.Level, Chunk: md.Chunk}
+		for i := range spec.Members() {
+			j.MD.Members = append(j.MD.Members, driveSerial(i))
+		}
+	}
+	if d.QueueDepth > 0 && machine.DepthSetInGuest(d.Bus, d.QueueDepth) {
 		j.Device = map[string]string{"queue_depth": strconv.Itoa(d.QueueDepth)}
 	}
-	if machine.CacheSetInGuest(d.Bus, d.WriteCache) && j.Queue["write_cache"] == "" {
+	if !spec.OfHost() && machine.CacheSetInGuest(d.Bus, d.WriteCache) && j.Queue["write_cache"] == "" {
 		if j.Queue == nil {
 			j.Queue = map[string]string{}
 		}

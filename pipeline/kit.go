@@ -8,6 +8,7 @@ import (
 	"spindle/images"
 	"spindle/internal/proc"
 	"spindle/kernels"
+	"spindle/pipeline/drive/passthrough"
 	"spindle/pipeline/machine"
 )
 
@@ -22,6 +23,9 @@ type Kit struct {
 	QEMU    string // path
 	Version string // of QEMU
 
+	// Disks are the disks of the host that the plan's drives are, by their names.
+	Disks map[string]*passthrough.Disk
+
 	// Early is how much early each drive answers, by its name; see gauge.
 	Early map[string]time.Duration
 }
@@ -35,6 +39,9 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	}
 	k := &Kit{QEMU: qemu, Initrd: map[string]string{}}
 	if k.Version, err = machine.Version(ctx, qemu); err != nil {
+		return nil, err
+	}
+	if k.Disks, err = p.CheckHost(ctx, passthrough.ThisHost()); err != nil {
 		return nil, err
 	}
 	if err := p.CheckAccel(ctx, env); err != nil {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spindle/pipeline/drive"
+	"spindle/pipeline/drive/passthrough"
 	"spindle/reports/record"
 )
 
@@ -31,6 +32,9 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 			MemoryBytes: int64(p.Machine.Memory), Host: thisHost(),
 		},
 	}
+	if p.Machine.Libvirt != "" {
+		m.Machine.QEMU += " through libvirt, " + p.Machine.Libvirt
+	}
 	for _, a := range p.Arms {
 		m.Arms = append(m.Arms, record.Arm{Name: a.Name, Kernel: a.Kernel, Sysctl: a.Sysctl, Queue: a.Queue, Mount: a.Mount, Append: a.Cmdline})
 	}
@@ -44,6 +48,9 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 	for _, name := range p.Conditions.Drive {
 		d := driveRecord(name, p.Drives[name])
 		d.EarlySeconds = k.Early[name].Seconds()
+		if disk := k.Disks[name]; disk != nil {
+			hostDisk(&d, disk)
+		}
 		m.Drives = append(m.Drives, d)
 	}
 	for _, name := range p.Conditions.Filesystem {
@@ -66,6 +73,20 @@ func driveRecord(name string, s drive.Spec) record.Drive {
 		r.Params = append(r.Params, record.Param{Name: p.Name, Text: p.Text})
 	}
 	return r
+}
+
+// hostDisk adds what the host's kernel says of a disk that is passed through.
+func hostDisk(r *record.Drive, d *passthrough.Disk) {
+	cache := "none"
+	if d.WriteCache {
+		cache = "write back"
+	}
+	r.SizeBytes = int64(d.Size)
+	r.Params = append(r.Params,
+		record.Param{Name: "serial", Text: d.ID}, record.Param{Name: "rpm (1: does not rotate)", Text: fmt.Sprint(d.Rotation)},
+		record.Param{Name: "write cache", Text: cache}, record.Param{Name: "logical block", Text: fmt.Sprint(d.LogicalBlock, " B")},
+		record.Param{Name: "physical block", Text: fmt.Sprint(d.PhysicalBlock, " B")},
+	)
 }
 
 // absolute keeps a plan's place good for a resume from elsewhere.

@@ -49,6 +49,7 @@ type Machine struct {
 	CPUs      int           `yaml:"cpus"`   // default 1
 	Accel     string        `yaml:"accel"`  // auto, kvm or tcg; default auto
 	BootLimit unit.Duration `yaml:"boot-limit"`
+	Libvirt   string        `yaml:"libvirt"` // URI of the daemon that runs QEMU; "" is none
 }
 
 // Conditions are the axes that are held equal while arms are compared; the
@@ -125,13 +126,13 @@ func (p *Plan) fillDrives() error {
 		if err != nil {
 			return err // Validate said that it is fine
 		}
-		d.Bus, d.QueueDepth, d.Size, d.WriteCache = dev.Bus, dev.QueueDepth, dev.Size, "off"
-		if dev.WriteCache {
 		if d.OfHost() { // the host knows the rest
 			d.Bus = dev.Bus
 			p.Drives[name] = d
 			continue
 		}
+		d.Bus, d.QueueDepth, d.Size, d.WriteCache = dev.Bus, dev.QueueDepth, dev.Size, "off"
+		if dev.WriteCache {
 			d.WriteCache = "on"
 		}
 		p.Drives[name] = d

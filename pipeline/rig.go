@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"spindle/images"
@@ -56,7 +58,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 	}
 	began := time.Now()
 	config := k.machine(p, arm)
-	config.Initrd, config.Drives, config.Dir = initrd, disks, dir
+	config.Initrd, config.Drives, config.Dir, config.Sockets = initrd, disks, dir, temp
 	if r.machine, err = machine.Start(ctx, config); err != nil {
 		return err
 	}
@@ -79,6 +81,7 @@ func (k *Kit) machine(p *Plan, arm *Arm) machine.Config {
 	c := machine.Config{
 		QEMU: k.QEMU, Kernel: k.Kernels[arm.Kernel].Boot, Root: k.Image.Root,
 		Memory: p.Machine.Memory, CPUs: p.Machine.CPUs, Accel: k.Accel,
+		Libvirt:   p.Machine.Libvirt,
 		BootLimit: p.Machine.BootLimit.Std(),
 	}
 	if arm.Cmdline != "" {
@@ -111,9 +114,7 @@ func (r *rig) plug(ctx context.Context, env Env, k *Kit, p *Plan, block int, cel
 	return disks, nil
 }
 
-// serve makes a drive, serves it on one end of a socket pair, and gives QEMU's
-// end: no path that another process could open, and nothing is left when either
-// side dies.
+// serve makes a drive that serves QEMU's connection, whoever starts QEMU.
 func (r *rig) serve(ctx context.Context, spec drive.Spec, serial string, o drive.Options) (machine.Disk, error) {
 	device, err := spec.Device()
 	if err != nil {
@@ -125,24 +126,48 @@ func (r *rig) serve(ctx context.Context, spec drive.Spec, serial string, o drive
 	}
 	r.drives = append(r.drives, d)
 	r.onClose(func() { d.Close() })
-	conn, client, err := nbd.Pair()
-	if err != nil {
-		return machine.Disk{}, err
-	}
-	r.onClose(func() { client.Close() }) // where QEMU never got it
-	ctx, cancel := context.WithCancel(ctx)
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		// How the session ended is not asked: a QEMU that dies hangs up, and
-		// errors of the drive itself are in Drive.Err.
-		nbd.Serve(ctx, conn, d, d.Export())
-	}()
-	r.onClose(func() { cancel(); <-served })
+	s := &session{drive: d}
+	s.ctx, s.end = context.WithCancel(ctx)
+	r.onClose(s.close)
 	return machine.Disk{
-		Client: client, Bus: device.Bus, Rotation: device.Rotation, Serial: serial,
+		Serve: s.serve, Bus: device.Bus, Rotation: device.Rotation, Serial: serial,
 		WriteCache: device.WriteCache, QueueDepth: device.QueueDepth,
 	}, nil
+}
+
+// session is QEMU's connection to a drive.
+type session struct {
+	drive *drive.Drive
+	ctx   context.Context
+	end   context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	serving sync.WaitGroup
+}
+
+func (s *session) serve(conn net.Conn) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		conn.Close()
+		return
+	}
+	s.serving.Add(1)
+	s.mu.Unlock()
+	defer s.serving.Done()
+	// How the session ended is not asked: a QEMU that dies hangs up, and errors
+	// of the drive itself are in Drive.Err.
+	nbd.Serve(s.ctx, conn, s.drive, s.drive.Export())
+}
+
+// close ends the session and waits for it.
+func (s *session) close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end()
+	s.serving.Wait()
 }
 
 // take takes a disk of the host. It is given back when the guest is gone; what

@@ -119,7 +119,7 @@ func (d *Disk) Release(ctx context.Context) error {
 
 func (s Spec) wrap(err error) error {
 	if fault.Of(err) != fault.Plan && !errors.As(err, new(*proc.Error)) {
-		err = fault.New(fault.Plan, "passthrough", err)
+		err = fault.New(fault.Plan, "", err)
 	}
 	return fmt.Errorf("passthrough %s: %w", s.Path, err)
 }

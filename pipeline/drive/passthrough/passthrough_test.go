@@ -257,7 +257,7 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Check(t.Context(), h, Spec{node, file, true})
-	want := fmt.Sprintf("passthrough %s: passthrough: %s is held by md0\n%sp1 is held by dm-3 (vg0-home)", node, name, name)
+	want := fmt.Sprintf("passthrough %s: %s is held by md0\n%sp1 is held by dm-3 (vg0-home)", node, name, name)
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

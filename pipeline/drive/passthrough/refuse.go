@@ -25,7 +25,7 @@ func (d *Disk) refuse(ctx context.Context) error {
 		return fmt.Errorf("%s tells nothing that could name it: no serial, no world wide name", d.Node)
 	case d.ID != d.Spec.Destroy:
 		return &fault.Error{
-			Kind: fault.Plan, Reason: "passthrough",
+			Kind: fault.Plan,
 			Err:  fmt.Errorf("destroy: %q, but the disk there is %q", d.Spec.Destroy, d.ID),
 			Hint: "look which disk it is: lsblk -o NAME,SERIAL,SIZE,MODEL,MOUNTPOINTS " + d.Node,
 		}
@@ -182,7 +182,7 @@ func (d *Disk) contents(ctx context.Context, parts []part) error {
 		return nil
 	}
 	return &fault.Error{
-		Kind: fault.Plan, Reason: "passthrough",
+		Kind: fault.Plan,
 		Err:  fmt.Errorf("it is not empty: %s", strings.Join(found, ", ")),
 		Hint: "if all of that may be lost, write destroy-contents: true",
 	}
