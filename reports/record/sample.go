@@ -87,9 +87,6 @@ type Sample struct {
 	CPUBusy float64    `json:"cpu_busy"` // share of the guest's CPUs busy during the workload, 0..1
 	Drive   DriveStats `json:"drive"`
 	Host    HostNoise  `json:"host"`
-}
-
-// DriveStats is what the drive model did during the timed part. Lateness is
 	// Virtual is there for a sample in virtual time; the seconds of the fields
 	// above, but for TotalSeconds, are virtual ones then.
 	Virtual *Virtual `json:"virtual,omitempty"`
@@ -103,6 +100,9 @@ type Virtual struct {
 	Trace       string  `json:"trace"`        // sha256 over all of them with their times: equal for runs that are equal
 	Turns       int64   `json:"turns"`        // between guest and drive
 	Spins       int     `json:"spins"`        // times that a program's computing was cut short: not reproducible then
+}
+
+// DriveStats is what the drive model did during the timed part. Lateness is
 // how long after its due time a reply left, in seconds.
 type DriveStats struct {
 	Requests      int64   `json:"requests"`
