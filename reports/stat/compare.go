@@ -38,18 +38,68 @@ func Compare(pairs []Pair, d Direction) Verdict {
 	return Metric{Direction: d}.Compare(pairs)
 }
 
+// Shape says how the values of a metric are made, and so how they scatter.
+type Shape int
+
+// The shapes.
+const (
+	// Level is what many requests of a boot make together: a runtime, a rate,
+	// a mean, a median.
+	Level Shape = iota
+	// Tail is what the worst few of a boot make: a maximum, a high percentile.
+	// A boot is a block in the sense of extreme-value theory, and its maximum
+	// one value, never near normal: a claim needs ranks, and those six pairs.
+	Tail
+)
+
 // Metric is what the comparison must know of a metric.
 type Metric struct {
 	Direction  Direction
+	Shape      Shape
 	Resolution float64 // smallest step the values can show, in their unit; 0 if unknown
+	// Looks is at how many times at most a run that repeats by itself may stop;
+	// 0 and 1 are for a run with a fixed number of blocks. See [Auto].
+	Looks int
+
+	quiet float64 // smallest standard deviation of a log ratio that is believed; see Judge
+	table table   // what was computed before, where many are compared; or nil
 }
+
+// table keeps what depends on the number of pairs and the level alone. It is
+// for one goroutine.
+type table map[tableKey]tableEntry
+
+type tableKey struct {
+	n     int
+	level float64
+}
+
+type tableEntry struct{ t, effect float64 }
+
+func (m Metric) entry(n int) tableEntry {
+	k := tableKey{n, m.level()}
+	e, ok := m.table[k]
+	if !ok {
+		e = tableEntry{tQuantile(n-1, k.level), effect(n, k.level)}
+		if m.table != nil {
+			m.table[k] = e
+		}
+	}
+	return e
+}
+
+func (m Metric) looks() float64 { return float64(max(1, m.Looks)) }
+
+// level is the coverage that each look's interval must have, so that all of
+// them together have Confidence (Bonferroni).
+func (m Metric) level() float64 { return 1 - (1-Confidence)/m.looks() }
 
 // Compare judges an arm against the baseline from what each block gave. Pairs
 // with a missing value (NaN) are left out, with a warning. The verdict does
 // not depend on the order of the pairs. [FDR] has the last word on claims.
 func (m Metric) Compare(pairs []Pair) Verdict {
 	nan := math.NaN()
-	v := Verdict{Change: nan, Low: nan, High: nan, MDE: nan, P: nan, Q: nan}
+	v := Verdict{Change: nan, Low: nan, High: nan, MDE: nan, P: nan, Q: nan, Level: m.level()}
 	pairs = v.complete(pairs)
 	v.N = len(pairs)
 	v.Scale = scale(pairs)
@@ -57,26 +107,98 @@ func (m Metric) Compare(pairs []Pair) Verdict {
 		v.warn("values at or below zero have no ratio: compared by difference")
 	}
 	d := make([]float64, len(pairs))
+	limited := 0
 	for i, p := range pairs {
 		d[i] = v.Scale.distance(p)
+		if p.BaseKnown != Exact || p.ArmKnown != Exact {
+			limited++
+		}
 	}
 	s := Describe(d)
 	if v.N > 0 {
 		v.Change = v.Scale.change(s.Mean)
 	}
-	if v.N >= 2 {
+	apart := outlier(d, outlierLevel)
+	if limited == len(pairs) {
+		apart = -1
+	}
+	switch {
+	case v.N < 2:
+	case limited > 0:
+		v.warn("in %d of %d blocks a run was stopped at its limit: its value counts as that or beyond, by ranks", limited, v.N)
+		v.ranks(m, pairs)
+	case m.Shape == Tail:
+		v.ranks(m, pairs)
+	case apart >= 0 && v.N >= fewestRanks(m.level()):
+		v.ranks(m, pairs)
+	default:
 		v.judge(m, pairs, s)
 	}
 	switch {
 	case v.N < minPairs:
 		v.Kind, v.Why = Undecided, FewPairs
-	case v.N < fewPairs:
+	case v.N < fewPairs && v.Method == ByT:
 		v.warn("n = %d: with fewer than %d pairs the interval rests on the noise being near normal", v.N, fewPairs)
 	}
-	if i := outlier(d, outlierLevel); i >= 0 {
-		v.warn("block %d stands apart from the others (Grubbs' test at 1 %%); it is kept", pairs[i].Block)
+	if apart >= 0 {
+		how := "it is kept"
+		if v.Method == ByRanks {
+			how = "it is kept, and ranks were compared, which it cannot move far"
+		}
+		v.warn("block %d stands apart from the others (Grubbs' test at 1 %%); %s", pairs[apart].Block, how)
 	}
+	v.doubts(pairs, d)
 	return v
+}
+
+// fewestRanks gives the fewest pairs whose signs alone can reach a level:
+// 2 / 2^n.
+func fewestRanks(level float64) int {
+	return int(math.Ceil(1 - math.Log2(1-level) - 1e-9))
+}
+
+// ranks sets interval, p, MDE and kind by signed ranks.
+func (v *Verdict) ranks(m Metric, pairs []Pair) {
+	v.Method = ByRanks
+	d := make([]bound, len(pairs))
+	same := true
+	for i, p := range pairs {
+		d[i] = v.Scale.bound(p)
+		same = same && d[i] == bound{}
+	}
+	middle, low, high, p := signedRanks(d, m.level())
+	v.Change, v.Low, v.High = v.Scale.change(middle), v.Scale.change(low), v.Scale.change(high)
+	v.P = min(1, p*m.looks())
+	v.Q = v.P
+	switch need := fewestRanks(m.level()); {
+	case same:
+		v.Low, v.High, v.P, v.Q, v.MDE = 0, 0, 1, 1, math.NaN()
+		v.Kind = NoChange
+		v.warn("both arms gave the same value in every block")
+		return
+	case v.N < need:
+		v.Kind, v.Why = Undecided, FewRanks
+		v.MDE = math.Inf(1)
+		v.warn("%d pairs have no interval by ranks, which maxima, high percentiles and runs stopped at their limit need: %d would", v.N, need)
+		return
+	}
+	// The interval has the width of a t interval with this standard deviation.
+	e := m.entry(v.N)
+	sd := (high - low) / 2 * math.Sqrt(float64(v.N)) / e.t
+	v.MDE = v.Scale.change(e.effect * sd)
+	v.decide(m, middle, pairs)
+}
+
+// decide sets the kind from the interval and p.
+func (v *Verdict) decide(m Metric, middle float64, pairs []Pair) {
+	switch {
+	case (v.Low > 0 || v.High < 0) && v.P <= 1-Confidence+1e-12:
+		v.claim(m.Direction, middle)
+	case !(v.Scale.relative(v.MDE, pairs) <= WorthSeeing):
+		v.Kind, v.Why = Undecided, Noise
+	default:
+		v.Kind = NoChange
+	}
 }
 
 // judge sets interval, p, MDE and kind from at least two distances.
@@ -93,6 +215,10 @@ func (v *Verdict) judge(m Metric, pairs []Pair, s Summary) {
 		sd = floor
 		v.warn("spread is below the metric's resolution: the interval is that of the resolution")
 	}
+	if v.Scale == Ratio && sd < m.quiet && v.N < fewPairs && mean != 0 {
+		sd = m.quiet
+		v.warn("spread is far below that of the run's other comparisons by this metric, which %d pairs may show by luck: %.0f %% of their median was taken", v.N, 100*quietShare(v.N))
+	}
 	switch {
 	case sd == 0 && mean == 0:
 		v.Change, v.Low, v.High, v.MDE, v.P = 0, 0, 0, math.NaN(), 1
@@ -102,7 +228,7 @@ func (v *Verdict) judge(m Metric, pairs []Pair, s Summary) {
 		// A t interval would have no width, which is a lie with few pairs.
 		// What is left are the signs: n alike have the chance 2 / 2^n.
 		v.Low, v.High, v.MDE = v.Change, v.Change, math.NaN()
-		v.P = math.Ldexp(2, -v.N)
+		v.P = min(1, math.Ldexp(2, -v.N)*m.looks())
 		v.warn("every block gave the same change: without spread only its sign counts")
 		v.Kind, v.Why = Undecided, NoSpread
 		if v.P <= 1-Confidence {
@@ -111,18 +237,13 @@ func (v *Verdict) judge(m Metric, pairs []Pair, s Summary) {
 	default:
 		df := v.N - 1
 		se := sd / math.Sqrt(float64(v.N))
-		half := tQuantile(df) * se
+		e := m.entry(v.N)
+		half := e.t * se
 		v.Low, v.High = v.Scale.change(mean-half), v.Scale.change(mean+half)
-		v.P = 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Survival(math.Abs(mean)/se)
-		v.MDE = v.Scale.change(effect(v.N) * sd)
-		switch {
-		case v.Low > 0 || v.High < 0:
-			v.claim(m.Direction, mean)
-		case v.Scale.relative(v.MDE, pairs) > WorthSeeing:
-			v.Kind, v.Why = Undecided, Noise
-		default:
-			v.Kind = NoChange
-		}
+		p := 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Survival(math.Abs(mean)/se)
+		v.P = min(1, p*m.looks())
+		v.MDE = v.Scale.change(e.effect * sd)
+		v.decide(m, mean, pairs)
 	}
 	v.Q = v.P
 }
@@ -178,6 +299,19 @@ func (s Scale) distance(p Pair) float64 {
 		return math.Log(p.Arm) - math.Log(p.Base) // the quotient could overflow
 	}
 	return p.Arm - p.Base
+}
+
+// bound gives between which distances that of a pair lies.
+func (s Scale) bound(p Pair) bound {
+	d := s.distance(p)
+	b := bound{d, d}
+	if p.ArmKnown == AtLeast || p.BaseKnown == AtMost {
+		b.high = math.Inf(1)
+	}
+	if p.ArmKnown == AtMost || p.BaseKnown == AtLeast {
+		b.low = math.Inf(-1)
+	}
+	return b
 }
 
 // change gives a distance as readers see it.

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Confidence is the coverage of every interval of this package.
+// Confidence is the coverage of every interval of this package, together with
+// those of the earlier looks where a run looks repeatedly.
 const Confidence = 0.95
 
 // Summary describes the samples of one cell.
@@ -37,7 +38,7 @@ func Describe(values []float64) Summary {
 		return s
 	}
 	s.SD = stat.StdDev(sorted, nil)
-	half := tQuantile(s.N-1) * s.SD / math.Sqrt(float64(s.N))
+	half := tQuantile(s.N-1, Confidence) * s.SD / math.Sqrt(float64(s.N))
 	s.Low, s.High = s.Mean-half, s.Mean+half
 	if s.Mean != 0 {
 		s.CV = s.SD / math.Abs(s.Mean)
@@ -53,7 +54,8 @@ func median(sorted []float64) float64 {
 	return sorted[n/2-1] + (sorted[n/2]-sorted[n/2-1])/2
 }
 
-// tQuantile gives how many standard errors the interval reaches to each side.
-func tQuantile(df int) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Quantile((1 + Confidence) / 2)
+// tQuantile gives how many standard errors an interval of this coverage
+// reaches to each side.
+func tQuantile(df int, level float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Quantile((1 + level) / 2)
 }

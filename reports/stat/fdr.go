@@ -13,11 +13,11 @@ import (
 //
 // It sets Q of each verdict and turns claims that do not stand into
 // Undecided. Comparisons that could claim nothing whatever their values were
-// (Broken, or fewer than three pairs) do not count as comparisons.
+// (Broken, or too few pairs) do not count as comparisons.
 func FDR(vs []*Verdict, q float64) {
 	var family []*Verdict
 	for _, v := range vs {
-		if v.Kind != Broken && v.Why != FewPairs && !math.IsNaN(v.P) {
+		if v.Kind != Broken && v.Why != FewPairs && v.Why != FewRanks && !math.IsNaN(v.P) {
 			family = append(family, v)
 		}
 	}

@@ -50,7 +50,7 @@ func TestCompareAgainstR(t *testing.T) {
 		"deadline fsync": {kara.vanillaFsync, kara.deadlineFsync, 0.128245671110, 0.098108372743, 0.159210079785, 0.002708560202, 0.036215529549},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := Verdict{Kind: Worse, Change: tt.change, Low: tt.low, High: tt.high, P: tt.p, Q: tt.p, MDE: tt.mde, N: 3}
+			want := Verdict{Kind: Worse, Change: tt.change, Low: tt.low, High: tt.high, P: tt.p, Q: tt.p, MDE: tt.mde, N: 3, Level: 0.95}
 			got := Compare(pairs(tt.base, tt.arm), Lower)
 			if d := cmp.Diff(want, got, near, cmpopts.IgnoreFields(Verdict{}, "Warnings")); d != "" {
 				t.Errorf("verdict (-want +got):\n%s", d)
@@ -71,7 +71,7 @@ func TestCompareAgainstR(t *testing.T) {
 // power.t.test(n=5, sd=sd(b-a), power=.8, type="one.sample", strict=TRUE).
 func TestCompareDifferencesAgainstR(t *testing.T) {
 	stalls := pairs([]float64{0, 0, 1, 0, 0}, []float64{3, 2, 4, 3, 5})
-	want := Verdict{Kind: Worse, Scale: Difference, Change: 3.2, Low: 1.839825239, High: 4.560174761, P: 0.002837846, Q: 0.002837846, MDE: 1.84253536, N: 5}
+	want := Verdict{Kind: Worse, Scale: Difference, Change: 3.2, Low: 1.839825239, High: 4.560174761, P: 0.002837846, Q: 0.002837846, MDE: 1.84253536, N: 5, Level: 0.95}
 	if d := cmp.Diff(want, Compare(stalls, Lower), near, cmpopts.IgnoreFields(Verdict{}, "Warnings")); d != "" {
 		t.Errorf("verdict (-want +got):\n%s", d)
 	}
@@ -83,7 +83,7 @@ func TestStudentsSleep(t *testing.T) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
 	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
 	got := Compare(pairs(first, second), Higher)
-	want := Verdict{Kind: Better, Scale: Difference, Change: 1.58, Low: 0.7001142367, High: 2.4598857633, P: 0.00283289, Q: 0.00283289, N: 10}
+	want := Verdict{Kind: Better, Scale: Difference, Change: 1.58, Low: 0.7001142367, High: 2.4598857633, P: 0.00283289, Q: 0.00283289, N: 10, Level: 0.95}
 	if d := cmp.Diff(want, got, near, cmpopts.IgnoreFields(Verdict{}, "Warnings", "MDE")); d != "" {
 		t.Errorf("verdict (-want +got):\n%s", d)
 	}
@@ -92,7 +92,7 @@ func TestStudentsSleep(t *testing.T) {
 // Two-sided 95 % points of t, as every table has them.
 func TestQuantile(t *testing.T) {
 	for df, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 29: 2.045, 120: 1.980} {
-		if got := tQuantile(df); math.Abs(got-want) > 0.0005 {
+		if got := tQuantile(df, Confidence); math.Abs(got-want) > 0.0005 {
 			t.Errorf("t at %d degrees of freedom is %.4f, want %.3f", df, got, want)
 		}
 	}
@@ -101,7 +101,7 @@ func TestQuantile(t *testing.T) {
 func TestPower(t *testing.T) {
 	// R 4.2.2: power.t.test(n=n, sd=1, power=.8, type="one.sample", strict=TRUE)$delta
 	for n, want := range map[int]float64{3: 3.26404355, 4: 2.127949343, 5: 1.681996966, 6: 1.434544782, 10: 0.9960013715, 20: 0.6604416546, 34: 0.495028098} {
-		if got := effect(n); math.Abs(got-want) > 1e-7 {
+		if got := effect(n, Confidence); math.Abs(got-want) > 1e-7 {
 			t.Errorf("effect that %d pairs see is %.9f, want %.9f", n, got, want)
 		}
 	}
@@ -114,19 +114,19 @@ func TestPower(t *testing.T) {
 		{10, 1, 0.8030968566},
 		{3, 0, 0.05}, // without an effect: the level itself
 	} {
-		if got, _ := newPower(tt.n).at(tt.d); math.Abs(got-tt.want) > 1e-8 {
+		if got, _ := newPower(tt.n, Confidence).at(tt.d); math.Abs(got-tt.want) > 1e-8 {
 			t.Errorf("power of %d pairs at %v is %.10f, want %.10f", tt.n, tt.d, got, tt.want)
 		}
 	}
 	// Dalgaard, Introductory Statistics with R, section 8.3: a difference of
 	// 10 with sd 10√2 is seen with 85 % by n = 19.96892 pairs.
 	d := 1 / math.Sqrt2
-	a, _ := newPower(19).at(d)
-	b, _ := newPower(20).at(d)
+	a, _ := newPower(19, Confidence).at(d)
+	b, _ := newPower(20, Confidence).at(d)
 	if !(a < 0.85 && 0.85 < b) || math.Abs(a+0.96892*(b-a)-0.85) > 1e-3 {
 		t.Errorf("power of 19 and 20 pairs is %.4f and %.4f, want 0.85 at 19.97", a, b)
 	}
-	if p, _ := newPower(2000).at(0.0627); math.Abs(p-0.8) > 0.01 { // 2.802/√n in the limit
+	if p, _ := newPower(2000, Confidence).at(0.0627); math.Abs(p-0.8) > 0.01 { // 2.802/√n in the limit
 		t.Errorf("power of 2000 pairs at 0.0627 is %.4f, want 0.80", p)
 	}
 }
@@ -138,7 +138,7 @@ func TestFDR(t *testing.T) {
 	want := []float64{0.0015, 0.003, 0.0095, 0.035625, 0.0603, 0.06385714286, 0.06385714286, 0.0645, 0.0765, 0.486, 0.58118181818, 0.714875, 0.75323076923, 0.81321428571, 1}
 	var vs []*Verdict
 	for i, p := range ps {
-		v := &Verdict{Kind: Worse, P: p, N: 3}
+		v := &Verdict{Kind: Worse, P: p, N: 3, Level: 0.95}
 		if i%2 == 1 {
 			v.Kind = Better
 		}
@@ -256,7 +256,7 @@ func TestKinds(t *testing.T) {
 		"noise":          {Metric{}, []float64{10, 11, 12}, []float64{10, 14, 11}, Undecided, Noise, Ratio, 3, "n = 3"},
 		"missing":        {Metric{}, []float64{10, nan, 11, 12}, []float64{10.1, 5, 10.9, 12}, NoChange, None, Ratio, 3, "block 2 is left out"},
 		"more missing":   {Metric{}, []float64{10, nan, 11, 12, 1}, []float64{10.1, 5, 10.9, 12, nan}, NoChange, None, Ratio, 3, "blocks 2, 5 are left out"},
-		"outlier":        {Metric{}, []float64{10, 10, 10, 10, 10, 10, 10}, []float64{10.1, 10.2, 10, 10.15, 10.05, 10.1, 19}, Undecided, Noise, Ratio, 7, "block 7 stands apart"},
+		"outlier":        {Metric{}, []float64{10, 10, 10, 10, 10, 10, 10}, []float64{10.1, 10.2, 10, 10.15, 10.05, 10.1, 19}, Worse, None, Ratio, 7, "block 7 stands apart"},
 		"all equal":      {Metric{}, []float64{3, 4, 5}, []float64{3, 4, 5}, NoChange, None, Ratio, 3, "same value in every block"},
 		"all zero":       {Metric{Resolution: 1}, []float64{0, 0, 0}, []float64{0, 0, 0}, NoChange, None, Difference, 3, "same value in every block"},
 		"same ratio":     {Metric{}, []float64{1, 2, 3}, []float64{1.1, 2.2, 3.3}, Undecided, NoSpread, Ratio, 3, "only its sign"},
