@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -236,17 +235,4 @@ func (r *run) wasAsked() bool {
 const askToEnd = syscall.SIGINT
 
 // keepEvents writes the starts and stops.
-func (r *run) keepEvents() error {
-	f, err := os.Create(r.out(EventsFile))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	e := json.NewEncoder(f)
-	for _, x := range r.shared.events {
-		if err := e.Encode(x); err != nil {
-			return err
-		}
-	}
-	return f.Close()
-}
+func (r *run) keepEvents() error { return writeLines(r.out(EventsFile), r.shared.events) }

@@ -3,29 +3,137 @@ package workloads
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
+	"time"
+
+	"spindle/workloads/burst"
+	"spindle/workloads/iostat"
+	"spindle/workloads/sample"
 )
 
-// StallsFile is where the stalls of a run are, one a line.
-const StallsFile = "stalls.jsonl"
+// Files that are made of the counters and of the programs' reports when the timed
+// part is over.
+const (
+	StallsFile  = "stalls.jsonl" // Stalled, one a line, in the order of their start for each workload
+	IostatFile  = "iostat.txt"   // iostat -xm of sysstat 10.2, each iostatEvery
+	IostatLines = "iostat.jsonl" // the same and iostat's columns of today
+	BurstsFile  = "bursts.json"  // burst.Found by series: writes a second, reads' latency
+)
+
+// iostatEvery is the period at which the mails show iostat.
+const iostatEvery = 5 * time.Second
 
 // keepBeside writes what goes along with the timed part, once the drive is quick
-// again: starts and stops, stalls, the trace.
+// again: starts and stops, stalls, iostat's view, bursts, the trace.
 func (r *run) keepBeside() error {
-	return errors.Join(r.keepEvents(), r.keepStalls(), r.stopTrace())
-}
-
-// keepStalls writes the stalls with what the counters showed meanwhile.
-func (r *run) keepStalls() error {
-	f, err := os.Create(r.out(StallsFile))
+	disks, err := readLines[sample.Disk](r.out(sample.DiskstatsFile))
 	if err != nil {
 		return err
 	}
+	vms, err := readLines[sample.VM](r.out(sample.VmstatFile))
+	if err != nil {
+		return err
+	}
+	r.explainStalls(disks, vms)
+	return errors.Join(
+		r.keepEvents(),
+		writeLines(r.out(StallsFile), r.shared.stalls),
+		r.keepIostat(disks),
+		r.keepBursts(disks),
+		r.stopTrace(),
+	)
+}
+
+// explainStalls adds to each stall what the counters showed meanwhile. A stall
+// between two samples is told by none.
+func (r *run) explainStalls(disks []sample.Disk, vms []sample.VM) {
+	for i := range r.shared.stalls {
+		s := &r.shared.stalls[i]
+		within := func(at int64) bool { return at >= s.Start && at <= s.End() }
+		for _, d := range disks {
+			if within(d.Monotonic) {
+				s.InFlight = most(s.InFlight, d.InFlight)
+			}
+		}
+		for _, v := range vms {
+			if within(v.Monotonic) {
+				s.Writeback = most(s.Writeback, v.Writeback)
+			}
+		}
+	}
+}
+
+func most(a *uint64, b uint64) *uint64 {
+	if a == nil || b > *a {
+		return &b
+	}
+	return a
+}
+
+func (r *run) keepIostat(disks []sample.Disk) error {
+	series := iostat.Series(disks, iostatEvery)
+	f, err := os.Create(r.out(IostatFile))
+	if err != nil {
+		return err
+	}
+	err = errors.Join(iostat.Write(f, r.drive.Name, series), f.Close())
+	return errors.Join(err, writeLines(r.out(IostatLines), series))
+}
+
+// keepBursts looks for write storms at the sampler's own period. A last interval
+// that is cut short would be a burst of nothing.
+func (r *run) keepBursts(disks []sample.Disk) error {
+	every := r.job.SampleEvery.Std()
+	if every == 0 {
+		every = time.Second
+	}
+	var writes, await []float64
+	for _, i := range iostat.Series(disks, every) {
+		if i.Seconds < every.Seconds()/2 {
+			continue
+		}
+		writes, await = append(writes, i.Writes), append(await, i.ReadAwait)
+	}
+	text, err := json.MarshalIndent(map[string]burst.Found{
+		"w/s": burst.Find(writes, every.Seconds()), "r_await": burst.Find(await, every.Seconds()),
+	}, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.out(BurstsFile), append(text, '\n'), 0o600)
+}
+
+// readLines reads a file of JSON lines up to the first that is none; a file that
+// is not there has none.
+func readLines[T any](path string) ([]T, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	defer f.Close()
+	var all []T
+	for d := json.NewDecoder(f); ; {
+		var v T
+		if d.Decode(&v) != nil {
+			return all, nil
+		}
+		all = append(all, v)
+	}
+}
+
+func writeLines[T any](path string, all []T) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
 	e := json.NewEncoder(f)
-	for _, s := range r.shared.stalls {
-		if err := e.Encode(s); err != nil {
-			return err
+	for _, v := range all {
+		if err := e.Encode(v); err != nil {
+			return errors.Join(err, f.Close())
 		}
 	}
 	return f.Close()

@@ -66,6 +66,27 @@ type VM struct {
 	// BDI is the backing device's file stats in debugfs (mm/backing-dev.c): kB,
 	// kB/s for BdiWriteBandwidth, counts for the lists. Nil where there is none.
 	BDI map[string]int64 `json:"bdi,omitempty"`
+	// Memory is /proc/meminfo, in KiB: what is free and what the caches have.
+	Memory map[string]int64 `json:"meminfo,omitempty"`
+}
+
+// memoryFields are what is kept of /proc/meminfo.
+var memoryFields = map[string]bool{
+	"MemFree": true, "MemAvailable": true, "Buffers": true, "Cached": true, "Dirty": true, "Writeback": true, "Slab": true,
+}
+
+// parseMeminfo reads "Name:  number kB" lines.
+func parseMeminfo(text string) map[string]int64 {
+	out := make(map[string]int64)
+	for line := range strings.Lines(text) {
+		name, rest, _ := strings.Cut(line, ":")
+		if f := strings.Fields(rest); memoryFields[name] && len(f) > 0 {
+			if n, err := strconv.ParseInt(f[0], 10, 64); err == nil {
+				out[name] = n
+			}
+		}
+	}
+	return out
 }
 
 func (s *Sampler) vm(stamp Stamp) (VM, error) {
@@ -81,6 +102,9 @@ func (s *Sampler) vm(stamp Stamp) (VM, error) {
 		if data, err := os.ReadFile(filepath.Join(s.cfg.Debug, "bdi", s.cfg.BDI, "stats")); err == nil {
 			v.BDI = parseBDI(string(data))
 		}
+	}
+	if data, err := os.ReadFile(filepath.Join(s.cfg.Proc, "meminfo")); err == nil {
+		v.Memory = parseMeminfo(string(data))
 	}
 	return v, nil
 }
@@ -148,6 +172,9 @@ type CPU struct {
 	// task, or all of them, waited (Documentation/accounting/psi.rst).
 	SomePressure uint64 `json:"pressure_io_some_us,omitempty"`
 	FullPressure uint64 `json:"pressure_io_full_us,omitempty"`
+	// The same of memory and of CPU time.
+	SomeMemory uint64 `json:"pressure_memory_some_us,omitempty"`
+	SomeCPU    uint64 `json:"pressure_cpu_some_us,omitempty"`
 }
 
 func (s *Sampler) cpu(stamp Stamp) (CPU, procfs.CPUStat, error) {
@@ -169,6 +196,11 @@ func (s *Sampler) cpu(stamp Stamp) (CPU, procfs.CPUStat, error) {
 		}
 		if p.Full != nil {
 			c.FullPressure = p.Full.Total
+		}
+	}
+	for resource, to := range map[string]*uint64{"memory": &c.SomeMemory, "cpu": &c.SomeCPU} {
+		if p, err := s.fs.PSIStatsForResource(resource); err == nil && p.Some != nil {
+			*to = p.Some.Total
 		}
 	}
 	return c, t, nil

@@ -1,6 +1,7 @@
 // Package sample reads a guest's counters while a workload runs: /proc/diskstats
-// of one drive, the dirty and writeback fields of /proc/vmstat, /proc/stat and
-// the pressure of I/O, each second, into files of JSON lines.
+// of one drive, the dirty and writeback fields of /proc/vmstat, /proc/meminfo,
+// /proc/stat and the pressure of I/O, memory and CPU, each second, into files of
+// JSON lines.
 //
 // It promises a sample at the start and one at the end whatever the period, and
 // a stamp of CLOCK_MONOTONIC on each, taken just before the counters are read,

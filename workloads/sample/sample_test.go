@@ -84,6 +84,9 @@ func guest(t *testing.T) Config {
 	write(t, root+"/proc/vmstat", vmstat)
 	write(t, root+"/proc/stat", stat)
 	write(t, root+"/proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=123\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=45\n")
+	write(t, root+"/proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n")
+	write(t, root+"/proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n")
+	write(t, root+"/proc/meminfo", "MemTotal:        1000000 kB\nMemFree:          500000 kB\nCached:             3000 kB\nDirty:                28 kB\nHugePages_Total:       0\n")
 	write(t, root+"/debug/bdi/8:0/stats", bdi)
 	return Config{Proc: root + "/proc", Debug: root + "/debug", Drive: "sda", BDI: "8:0", Dir: t.TempDir()}
 }
@@ -122,12 +125,12 @@ func TestSampler(t *testing.T) {
 		vm := read[VM](t, filepath.Join(cfg.Dir, VmstatFile))
 		wantVM := VM{at[3], 7, 8, 1000, 900, 40000, 20000, map[string]int64{
 			"BdiWriteback": 0, "BdiReclaimable": 102400, "BdiDirtyThresh": 163840, "BdiWriteBandwidth": 102400, "b_dirty": 1, "bdi_list": 1,
-		}}
+		}, map[string]int64{"MemFree": 500000, "Dirty": 28, "Cached": 3000}}
 		if diff := cmp.Diff(wantVM, vm[len(vm)-1]); diff != "" {
 			t.Errorf("vm (-want +got):\n%s", diff)
 		}
 		cpu := read[CPU](t, filepath.Join(cfg.Dir, StatFile))
-		wantCPU := CPU{at[3], 1.3, 0.1, 2.4, 7.3, 0.5, 0.05, 0.06, 0.07, 2, 123, 45}
+		wantCPU := CPU{at[3], 1.3, 0.1, 2.4, 7.3, 0.5, 0.05, 0.06, 0.07, 2, 123, 45, 7, 9}
 		if diff := cmp.Diff(wantCPU, cpu[len(cpu)-1]); diff != "" {
 			t.Errorf("cpu (-want +got):\n%s", diff)
 		}
