@@ -76,13 +76,17 @@ func FindCompiler(ctx context.Context, name string) (Compiler, error) {
 	line, _, _ := strings.Cut(string(out.Stdout), "\n")
 	c := Compiler{Path: path, Kind: "gcc", Text: strings.TrimSpace(line)}
 	text := c.Text
-	if strings.Contains(line, "clang") {
+	known := true
+	switch _, rest, ok := strings.Cut(text, ") "); {
+	case strings.Contains(line, "clang"):
 		c.Kind = "clang"
-	} else if _, rest, ok := strings.Cut(text, ") "); ok {
+	case !strings.Contains(string(out.Stdout), "Free Software Foundation"):
+		known = false
+	case ok:
 		text = rest // gcc (Debian 12.2.0-14+deb12u1) 12.2.0
 	}
 	var ok bool
-	if c.Version, ok = ParseVersion(text); !ok {
+	if c.Version, ok = ParseVersion(text); !ok || !known {
 		return Compiler{}, fault.Planf("cc %s: it says that it is %q, which is neither gcc nor clang", name, line)
 	}
 	return c, nil

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"spindle/internal/fault"
@@ -107,6 +106,9 @@ func (b build) configure(ctx context.Context, r *Result) (kconfig.Config, error)
 	return config, b.check(config, r)
 }
 
+// maxTold is how many symbols are named to the person who waits.
+const maxTold = 5
+
 // check holds the configuration against what fragments asked for. A user's
 // fragment must be met. One of ours need not: which of its symbols a plan
 // cannot do without is decided by what the plan asks of the kernel.
@@ -140,7 +142,11 @@ func (b build) check(config kconfig.Config, r *Result) error {
 			r.Unmet = append(r.Unmet, p)
 		}
 	}
-	for _, p := range slices.Concat(r.Unmet) {
+	for i, p := range r.Unmet {
+		if i == maxTold {
+			b.env.Log.Printf("kernel %s: and %d more symbols; spindle kernel show lists them", b.spec.Name, len(r.Unmet)-i)
+			break
+		}
 		b.env.Log.Printf("kernel %s: %s", b.spec.Name, p)
 	}
 	if len(wrong) > 0 {

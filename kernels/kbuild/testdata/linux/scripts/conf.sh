@@ -4,12 +4,14 @@ awk -v asked="$2" '
 BEGIN {
 	while ((getline line < asked) > 0)
 		if (match(line, /^CONFIG_[A-Z0-9_]+=/)) want[substr(line, 8, RLENGTH - 8)] = substr(line, RLENGTH + 1)
+		else if (match(line, /^# CONFIG_[A-Z0-9_]+ is not set/)) delete want[substr(line, 10, RLENGTH - 20)]
 	print "# Automatically generated file; DO NOT EDIT."
 }
+function met() { return needs == "" || (needs in want) && want[needs] == "y" }
 function put() {
 	if (symbol == "") return
-	if ((symbol in want) && (needs == "" || want[needs] == "y")) print "CONFIG_" symbol "=" want[symbol]
-	else if (needs == "" || want[needs] == "y") print "# CONFIG_" symbol " is not set"
+	if ((symbol in want) && met()) print "CONFIG_" symbol "=" want[symbol]
+	else if (met()) print "# CONFIG_" symbol " is not set"
 }
 $1 == "config" { put(); symbol = $2; needs = "" }
 $1 == "depends" { needs = $3 }
