@@ -13,20 +13,17 @@ const fdr = 0.05
 
 // analysis is a run with all its comparisons judged.
 type analysis struct {
-	manifest    record.Manifest
-	samples     []record.Sample
-	attempts    []record.Attempt
-	planned     int
+	source
 	cells       map[record.Cell][]record.Sample // by block
 	comparisons []*comparison                   // by condition, metric, arm
-	run         *record.Run
+	control     control
 	mistakes    []mistake
-	warnings    []string // of the run directory
 }
 
 // comparison is one arm against the baseline by one metric.
 type comparison struct {
 	arm       string
+	pairs     []stat.Pair
 	condition record.Condition
 	metric    record.MetricInfo
 	verdict   stat.Verdict
@@ -34,41 +31,26 @@ type comparison struct {
 	mistake   bool            // all of them for a mistake of the plan
 }
 
-// analyse reads a run and judges it.
-func analyse(run *record.Run) (*analysis, error) {
-	a := &analysis{manifest: run.Manifest(), planned: run.Planned(), run: run, cells: map[record.Cell][]record.Sample{}}
-	var err error
-	if a.samples, err = run.Samples(); err != nil {
-		return nil, err
-	}
-	if a.attempts, err = run.Attempts(); err != nil {
-		return nil, err
-	}
-	for _, s := range a.samples {
-		if err := run.Intact(s); err != nil {
-			return nil, err
-		}
-	}
-	if err := run.PlanFile(); err != nil {
-		a.warnings = append(a.warnings, err.Error())
-	}
+// analyse judges what a source holds.
+func analyse(s source) *analysis {
+	a := &analysis{source: s, cells: map[record.Cell][]record.Sample{}}
 	for _, s := range a.samples { // sorted by block
 		a.cells[s.Cell] = append(a.cells[s.Cell], s)
 	}
-	a.mistakes = a.findMistakes()
-	var family []*stat.Verdict
+	if a.turned == "" {
+		a.mistakes = a.findMistakes()
+	}
 	for _, c := range a.manifest.Conditions {
 		for _, m := range a.metrics(c) {
 			for _, arm := range a.arms() {
 				if k := a.compare(arm, c, m); k != nil {
 					a.comparisons = append(a.comparisons, k)
-					family = append(family, &k.verdict)
 				}
 			}
 		}
 	}
-	stat.FDR(family, fdr)
-	return a, nil
+	a.judge()
+	return a
 }
 
 // baseline is the arm that the others are compared with.
@@ -113,7 +95,7 @@ func (a *analysis) metrics(c record.Condition) []record.MetricInfo {
 // values gives what the samples of a cell measured, by block.
 func (a *analysis) values(cell record.Cell, metric string) (out []float64) {
 	for _, s := range a.cells[cell] {
-		if v, ok := measured(s, metric); ok {
+		if v, _, ok := measured(s, metric); ok {
 			out = append(out, v)
 		}
 	}
@@ -121,16 +103,16 @@ func (a *analysis) values(cell record.Cell, metric string) (out []float64) {
 }
 
 // measured gives a sample's value; a sample that broke has none that counts.
-func measured(s record.Sample, metric string) (float64, bool) {
+func measured(s record.Sample, metric string) (float64, stat.Known, bool) {
 	if s.Outcome.Kind != record.OK {
-		return math.NaN(), false
+		return math.NaN(), stat.Exact, false
 	}
 	for _, m := range s.Metrics {
 		if m.Name == metric {
-			return m.Value, true
+			return m.Value, known(m), true
 		}
 	}
-	return math.NaN(), false
+	return math.NaN(), stat.Exact, false
 }
 
 // reported says whether any sample of a condition has a metric, or none could
@@ -140,7 +122,7 @@ func (a *analysis) reported(c record.Condition, metric string) bool {
 	for _, s := range a.samples {
 		if s.Condition == c && s.Outcome.Kind == record.OK {
 			could = true
-			if _, ok := measured(s, metric); ok {
+			if _, _, ok := measured(s, metric); ok {
 				return true
 			}
 		}
@@ -161,8 +143,9 @@ func (a *analysis) compare(arm string, c record.Condition, m record.MetricInfo) 
 		for _, s := range this {
 			if b.Block == s.Block { // a block that lacks one is not done yet
 				p := stat.Pair{Block: b.Block}
-				p.Base, _ = measured(b, m.Name)
-				p.Arm, _ = measured(s, m.Name)
+				p.Base, p.BaseKnown, _ = measured(b, m.Name)
+				p.Arm, p.ArmKnown, _ = measured(s, m.Name)
+				p.First = first(b, s)
 				pairs = append(pairs, p)
 			}
 		}
@@ -172,7 +155,8 @@ func (a *analysis) compare(arm string, c record.Condition, m record.MetricInfo) 
 			k.broke = append(k.broke, s)
 		}
 	}
-	k.verdict = stat.Metric{Direction: direction(m), Resolution: m.Resolution}.Compare(pairs)
+	k.pairs = pairs
+	k.verdict = a.statMetric(m).Compare(pairs)
 	// An arm that breaks in any block is broken. Where only the baseline broke,
 	// the arm is judged by the blocks in which it did not, if those are enough
 	// to judge by.

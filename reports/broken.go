@@ -14,7 +14,7 @@ func (p *page) broken() {
 	for _, s := range p.samples {
 		if s.Outcome.Kind != record.OK {
 			items = append(items, fmt.Sprintf("%s, %s, block"+text.NBSP+"%d: %s%s",
-				text.Clean(s.Arm), text.Clean(s.Condition.String()), s.Block, brokeHow(s.Outcome), p.notes.refer([]string{evidence(s)})))
+				text.Clean(s.Arm), text.Clean(s.Condition.String()), s.Block, brokeHow(s.Outcome), p.notes.refer([]string{p.evidence(s)})))
 		}
 	}
 	for _, k := range p.comparisons {

@@ -86,7 +86,7 @@ func (p *page) claimed(claims []*comparison) {
 		by[what] = t
 		lists[what] = append(lists[what], fmt.Sprintf("%s: %s: %s", kind, where, delta))
 	}
-	if all.Fits() {
+	if all.Fits(p.sheet.Columns()) {
 		p.table([]layout{{Table: all}}, nil)
 		return
 	}

@@ -36,7 +36,7 @@ func (p *page) allDoubts(k *comparison) []string {
 		// One of each arm; the others are in What broke.
 		for _, arm := range []string{k.arm, p.baseline()} {
 			if i := slices.IndexFunc(k.broke, func(s record.Sample) bool { return s.Arm == arm }); i >= 0 {
-				out = append(out, evidence(k.broke[i]))
+				out = append(out, p.evidence(k.broke[i]))
 			}
 		}
 	case k.verdict.Why == stat.FewPairs: // the row says so
@@ -44,6 +44,8 @@ func (p *page) allDoubts(k *comparison) []string {
 		switch k.verdict.Why {
 		case stat.Chance:
 			out = append(out, fmt.Sprintf("undecided: the interval excludes zero, but among %d comparisons some do by chance (false-discovery rate %.0f"+text.NBSP+"%%)", p.family(), 100*fdr))
+		case stat.Control:
+			out = append(out, "undecided: the baseline compared with itself changed as well")
 		case stat.NoSpread:
 			out = append(out, "undecided: without any spread there is no noise to judge by")
 		}
@@ -52,7 +54,7 @@ func (p *page) allDoubts(k *comparison) []string {
 	if len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
 		base := p.cells[record.Cell{Arm: p.baseline(), Condition: k.condition}]
 		out = append(out, fmt.Sprintf("the baseline %s; judged by the other %s: %s",
-			brokeWhen(base), plural(k.verdict.N, "pair", "pairs"), evidence(k.broke[0])))
+			brokeWhen(base), plural(k.verdict.N, "pair", "pairs"), p.evidence(k.broke[0])))
 	}
 	return append(out, p.sampleDoubts(k)...)
 }
@@ -142,8 +144,8 @@ func (a *analysis) family() int {
 }
 
 // evidence points to what shows that a sample broke.
-func evidence(s record.Sample) string {
-	where := path.Join("samples", fmt.Sprintf("b%d", s.Block), s.Cell.Slug())
+func (a *analysis) evidence(s record.Sample) string {
+	where := a.places[spot{s.Block, s.Cell}].name
 	if s.Outcome.Log != "" {
 		where = path.Join(where, text.Clean(s.Outcome.Log))
 		if s.Outcome.Line > 0 {

@@ -169,9 +169,14 @@ func (a *analysis) title() string {
 		partial = " (partial)"
 	}
 	arms := a.arms()
+	if claimants := a.claimants(); len(claimants) > 0 {
+		arms = claimants
+	}
 	var bodies []string
-	switch len(arms) {
-	case 0:
+	switch {
+	case a.control == shaken && len(a.claimants()) > 0:
+		bodies = []string{"A/A changed: nothing is claimed"}
+	case len(arms) == 0:
 		bodies = []string{base + " alone: measured, compared with nothing", "measured, compared with nothing"}
 		if broke, of := a.brokenAlone(); broke > 0 {
 			s := fmt.Sprintf("breaks in %d of %s", broke, plural(of, "condition", "conditions"))
@@ -179,7 +184,7 @@ func (a *analysis) title() string {
 		} else if len(a.mistakes) > 0 {
 			bodies = []string{base + " alone: plan at fault", "plan at fault"}
 		}
-	case 1:
+	case len(arms) == 1:
 		t, arm := a.tally(arms[0]), text.Clean(arms[0])
 		against := arm + " against " + base
 		if a.twin(arms[0]) {
@@ -238,6 +243,9 @@ func (a *analysis) twin(arm string) bool {
 	}
 	base := a.manifest.Arms[0]
 	for _, x := range a.manifest.Arms[1:] {
+		if x.Name == arm && x.Control {
+			return true
+		}
 		if x.Name == arm {
 			return kernels[x.Kernel] == kernels[base.Kernel] && a.manifest.Compare == "arm" &&
 				maps.Equal(x.Sysctl, base.Sysctl) && maps.Equal(x.Queue, base.Queue) && maps.Equal(x.Device, base.Device) &&
@@ -259,6 +267,10 @@ func (p *page) opening() {
 	for _, m := range p.mistakes {
 		p.say("**The plan is at fault** in %s: %s", plural(m.samples, "sample", "samples"), m)
 	}
+	if p.analysis.control == shaken && len(p.claimants()) > 0 {
+		p.say("**The baseline compared with itself changed, so this run claims nothing.** Whatever made that change made the others too, or may have; "+
+			"the figures below are what was measured, and no verdict. By chance alone this happens in one run of %.0f.", 1/fdr)
+	}
 	for _, arm := range p.arms() {
 		t := p.tally(arm)
 		s := fmt.Sprintf("%s against %s: %s", text.Clean(arm), text.Clean(p.baseline()), t.counts(true))
@@ -269,7 +281,7 @@ func (p *page) opening() {
 		if n := p.judgedByRest(arm); n > 0 {
 			broke += fmt.Sprintf(" In %s the baseline broke in some blocks; the arm is judged by the others.", plural(n, "condition", "conditions"))
 		}
-		p.say("%s.%s%s%s", s, broke, p.others(arm), p.control(arm, t))
+		p.say("%s.%s%s%s", s, broke, p.others(arm), p.controlSays(arm))
 	}
 	if bound := p.cpuBoundRows(); bound > 0 {
 		p.say("CPU-bound: %s, in %d of %s.", p.cpuNote(), bound, plural(len(p.manifest.Conditions), "condition", "conditions"))
@@ -305,12 +317,22 @@ func (p *page) others(arm string) string {
 	return " Of the other metrics, " + strings.Join(parts, "; ") + "."
 }
 
-// control says what an A/A arm tells of the run.
-func (p *page) control(arm string, t tally) string {
+// claimants are the arms that are not the baseline once more.
+func (a *analysis) claimants() []string {
+	return slices.DeleteFunc(a.arms(), a.twin)
+}
+
+// controlSays says what an A/A arm tells of the run.
+func (p *page) controlSays(arm string) string {
 	if !p.twin(arm) {
 		return ""
 	}
-	claims := len(t.kinds[worse]) + len(t.kinds[better])
+	claims := 0
+	for _, k := range p.comparisons {
+		if k.arm == arm && (k.verdict.Kind == stat.Better || k.verdict.Kind == stat.Worse) {
+			claims++
+		}
+	}
 	if claims > 0 {
 		return fmt.Sprintf(" A/A: both are the same kernel with the same settings, so %s is false. Do not trust this run.", plural(claims, "claim", "of these claims each"))
 	}

@@ -1,19 +1,23 @@
 package reports
 
-import "spindle/reports/record"
+import (
+	"spindle/reports/internal/text"
+	"spindle/reports/record"
+)
 
 // Markdown gives the report of a run as it stands.
 func Markdown(run *record.Run) ([]byte, error) {
-	a, err := analyse(run)
+	s, err := load(run)
 	if err != nil {
 		return nil, err
 	}
-	return a.markdown(nil), nil
+	return []byte(analyse(s).page(text.Width, nil).Markdown()), nil
 }
 
-// markdown gives the report; plots names the files drawn beside it.
-func (a *analysis) markdown(plots []string) []byte {
-	p := &page{analysis: a}
+// page lays the report out; plots names the files drawn beside it.
+func (a *analysis) page(width int, plots []string) *text.Page {
+	p := &page{analysis: a, plots: plots}
+	p.sheet.Width = width
 	p.common = p.general()
 	p.opening()
 	p.changes()
@@ -25,5 +29,5 @@ func (a *analysis) markdown(plots []string) []byte {
 	p.measured()
 	p.everySample()
 	p.files(plots)
-	return []byte(p.out.String())
+	return &p.sheet
 }

@@ -31,7 +31,7 @@ func (p *page) measured() {
 // armItems says how arms differ from each other.
 func (p *page) armItems() []string {
 	var out []string
-	for i, a := range p.manifest.Arms {
+	for i, a := range p.setups {
 		parts := []string{"kernel " + a.Kernel}
 		for _, m := range []struct {
 			what string

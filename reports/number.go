@@ -142,16 +142,29 @@ func change(v stat.Verdict, unit scale) string {
 		atMost = 2
 	}
 	mid, low, high := show(v.Change), show(v.Low), show(v.High)
-	d := min(decimals((high-low)/2), atMost)
-	if math.IsNaN(low) || high > most {
+	// Ranks leave an end open where there are too few pairs, or where runs were
+	// stopped at a limit.
+	lowOpen := math.IsInf(v.Low, -1) || v.Scale == stat.Ratio && v.Low == -1
+	highOpen := math.IsInf(v.High, 1)
+	half := (high - low) / 2
+	if lowOpen || highOpen {
+		half = math.Abs(mid) / 10
+	}
+	d := min(decimals(half), atMost)
+	if math.IsNaN(low) || high > most && !highOpen {
 		d = 0
 	}
 	s := signed(mid, d) + after
 	if after == "x" {
 		s = fixed(mid, d) + after
 	}
-	if math.IsNaN(low) || low == high {
+	switch {
+	case math.IsNaN(low) || low == high || lowOpen && highOpen:
 		return s
+	case highOpen:
+		return s + " (>=" + text.NBSP + fixed(low, d) + ")"
+	case lowOpen:
+		return s + " (<=" + text.NBSP + fixed(high, d) + ")"
 	}
 	upper := fixed(high, d)
 	if high > most {

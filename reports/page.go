@@ -11,34 +11,30 @@ import (
 // page is a report in the making.
 type page struct {
 	*analysis
-	out    strings.Builder
+	sheet  text.Page
+	plots  []string // file names of what is drawn
 	notes  notes
 	common []string // doubts that all comparisons share
 }
 
 func (p *page) heading(level int, title string) {
-	if p.out.Len() > 0 {
-		p.out.WriteByte('\n')
-	}
-	mark := strings.Repeat("#", level) + " "
-	p.out.WriteString(mark + strings.ReplaceAll(text.Cut(title, text.Width-len(mark)), text.NBSP, " ") + "\n")
+	p.sheet.Heading(level, title)
 }
 
 // say writes a paragraph.
 func (p *page) say(format string, args ...any) {
-	p.out.WriteString("\n" + text.Wrap(fmt.Sprintf(format, args...), "", ""))
+	p.sheet.Say(fmt.Sprintf(format, args...))
+}
+
+// figure puts a plot in its place, if it was drawn.
+func (p *page) figure(name, title string) {
+	if file := name + ".svg"; slices.Contains(p.plots, file) {
+		p.sheet.Figure(file, text.Clean(title))
+	}
 }
 
 // list writes bullets.
-func (p *page) list(items []string) {
-	if len(items) == 0 {
-		return
-	}
-	p.out.WriteByte('\n')
-	for _, i := range items {
-		p.out.WriteString(text.Wrap(i, "- ", "  "))
-	}
-}
+func (p *page) list(items []string) { p.sheet.List(items) }
 
 // layout is one way to write a table, with what a reader must know to read it.
 type layout struct {
@@ -49,9 +45,9 @@ type layout struct {
 // table writes the first of the layouts that fits, or else the rows as a list.
 func (p *page) table(layouts []layout, rows []string) {
 	for _, l := range layouts {
-		if l.Fits() {
+		if l.Fits(p.sheet.Columns()) {
 			p.list(l.legend)
-			p.out.WriteString("\n" + l.String())
+			p.sheet.Table(l.Table)
 			return
 		}
 	}
@@ -115,7 +111,6 @@ func (p *page) writeNotes() {
 		p.say("All comparisons: %s.", t)
 	}
 	for i, t := range p.notes.texts {
-		mark := fmt.Sprintf("[%d] ", i+1)
-		p.out.WriteString("\n" + text.Wrap(t, mark, strings.Repeat(" ", len(mark))))
+		p.sheet.Note(fmt.Sprintf("[%d]", i+1), t)
 	}
 }

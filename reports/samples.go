@@ -64,10 +64,10 @@ func (p *page) byBlock(g group, m record.MetricInfo) {
 	numbered.legend = append(slices.Clone(named.legend), numbered.legend...)
 	full.heads, named.heads, numbered.heads = append(axes.heads(), "arm"), append(axes.heads(), "arm"), []string{"condition", "arm"}
 	for _, b := range []block{full, named, numbered} {
-		if tables, ok := b.tables(columns); ok {
+		if tables, ok := b.tables(columns, p.sheet.Columns()); ok {
 			p.list(b.legend)
 			for _, t := range tables {
-				p.out.WriteString("\n" + t.String())
+				p.sheet.Table(t)
 			}
 			return
 		}
@@ -85,10 +85,10 @@ func (p *page) cellRow(cell record.Cell, m record.MetricInfo, unit scale, decima
 		out[i] = "."
 	}
 	for _, x := range p.cells[cell] {
-		v, ok := measured(x, m.Name)
+		v, how, ok := measured(x, m.Name)
 		switch {
 		case ok:
-			out[x.Block-1] = fixed(v/unit.size, decimals)
+			out[x.Block-1] = limitMark(how) + fixed(v/unit.size, decimals)
 		case x.Outcome.Kind != record.OK:
 			out[x.Block-1] = "broke"
 		default:
@@ -148,7 +148,7 @@ func (b *block) add(labels, cells []string) {
 
 // tables cuts the columns into as few tables as fit. It fails where the labels
 // leave no room for one.
-func (b *block) tables(columns []string) ([]text.Table, bool) {
+func (b *block) tables(columns []string, width int) ([]text.Table, bool) {
 	var out []text.Table
 	last := len(columns) - len(spreadHeads)
 	for from := 0; from < len(columns); {
@@ -159,7 +159,7 @@ func (b *block) tables(columns []string) ([]text.Table, bool) {
 				continue // not between median, sd and CV
 			}
 			t := b.slice(columns, from, n)
-			if !t.Fits() {
+			if !t.Fits(width) {
 				break
 			}
 			fits, to = []text.Table{t}, n

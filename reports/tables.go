@@ -79,6 +79,9 @@ func (p *page) results() {
 				p.heading(3, text.Clean(m.Name))
 			}
 			p.say("%s%s", capital(p.caption(g, m)), p.sizes(g))
+			if i == 0 {
+				p.figure(record.Slug("values", g.drive, g.workload.Name), "Every sample of "+m.Name+", with the mean and its interval")
+			}
 			if !slices.ContainsFunc(g.conditions, func(c record.Condition) bool { return p.reported(c, m.Name) }) {
 				p.say("No sample gave a value.")
 				continue
@@ -226,7 +229,7 @@ func (p *page) values1(g group, m record.MetricInfo) {
 		var broke []string
 		for _, s := range p.cells[cell] {
 			if s.Outcome.Kind != record.OK {
-				broke = append(broke, evidence(s))
+				broke = append(broke, p.evidence(s))
 			}
 		}
 		v += p.notes.refer(broke)
@@ -258,6 +261,10 @@ func (p *page) cell(k *comparison, unit scale) string {
 			return "? (no pair)" + mark
 		case v.Why == stat.FewPairs:
 			return fmt.Sprintf("? (%s)", plural(v.N, "pair", "pairs")) + mark
+		case v.Why == stat.FewRanks:
+			return fmt.Sprintf("? %s (%s)", change(v, unit), plural(v.N, "pair", "pairs")) + mark
+		case v.Why == stat.Noise && math.IsInf(v.MDE, 0):
+			return "? " + change(v, unit) + mark
 		case v.Why == stat.Noise:
 			return "? (> " + seen(v, unit) + " shows)" + mark
 		}
@@ -280,6 +287,7 @@ func axesOf(cs []record.Condition) axes {
 	for _, x := range []axis{
 		{"fs", func(c record.Condition) string { return c.Filesystem }},
 		{"scheduler", func(c record.Condition) string { return c.Scheduler }},
+		{"arm", func(c record.Condition) string { return c.Setup }},
 	} {
 		if slices.ContainsFunc(cs, func(c record.Condition) bool { return x.of(c) != "" }) {
 			out = append(out, x)

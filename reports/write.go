@@ -12,41 +12,6 @@ import (
 	"spindle/reports/record"
 )
 
-// Write makes the report of the run in dir: report.md, values.csv and the
-// plots, over those of an earlier report. It needs no lock: a run that goes on
-// gives a partial report.
-func Write(dir string) (Summary, error) {
-	run, err := record.Open(dir)
-	if err != nil {
-		return Summary{}, fmt.Errorf("report: %w", err)
-	}
-	a, err := analyse(run)
-	if err != nil {
-		return Summary{}, fmt.Errorf("report %s: %w", dir, err)
-	}
-	pictures, err := a.draw()
-	if err != nil {
-		return Summary{}, fmt.Errorf("report %s: %w", dir, err)
-	}
-	values, err := a.csv()
-	if err != nil {
-		return Summary{}, fmt.Errorf("report %s: %w", dir, err)
-	}
-	files := map[string][]byte{"values.csv": values}
-	var names []string
-	for _, p := range pictures {
-		files[p.name+".svg"], files[p.name+".png"] = p.SVG, p.PNG
-		names = append(names, p.name+".svg")
-	}
-	for name, data := range files {
-		if err := put(dir, name, data); err != nil {
-			return Summary{}, err
-		}
-	}
-	// Last: it names the others.
-	return a.summary(), put(dir, "report.md", a.markdown(names))
-}
-
 func put(dir, name string, data []byte) error {
 	if err := renameio.WriteFile(filepath.Join(dir, name), data, 0o644, renameio.WithTempDir(dir)); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
@@ -55,7 +20,7 @@ func put(dir, name string, data []byte) error {
 }
 
 // sampleDir is where a sample's raw files lie.
-func (a *analysis) sampleDir(s record.Sample) string { return a.run.SampleDir(s.Block, s.Cell) }
+func (a *analysis) sampleDir(s record.Sample) string { return a.places[spot{s.Block, s.Cell}].dir }
 
 // csv gives every metric of every sample. A sample that broke has one line
 // without a metric.

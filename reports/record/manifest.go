@@ -29,6 +29,9 @@ type Manifest struct {
 	// Blocks is the layout: Blocks[0] is block 1, in the order its cells
 	// are to run. Every block holds every arm under every condition once.
 	Blocks [][]Cell `json:"blocks"`
+	// Auto is there for a run that stops by itself once it has decided; Blocks
+	// then holds as many as it may make.
+	Auto *Auto `json:"auto,omitempty"`
 
 	Kernels     []Kernel     `json:"kernels"`
 	Image       Image        `json:"image"`
@@ -36,6 +39,12 @@ type Manifest struct {
 	Drives      []Drive      `json:"drives"`
 	Filesystems []Filesystem `json:"filesystems"`
 	Workloads   []Workload   `json:"workloads"`
+}
+
+// Auto is the budget of a run that repeats until it has decided.
+type Auto struct {
+	Most    int     `json:"most"`              // blocks
+	Seconds float64 `json:"seconds,omitempty"` // of wall time; 0 for no limit
 }
 
 // Plan is the plan file a run was made from.
@@ -55,6 +64,8 @@ type Arm struct {
 	Append string            `json:"append,omitempty"` // added to the kernel command line
 	Mkfs   []string          `json:"mkfs,omitempty"`   // options added for this arm
 	Mount  []string          `json:"mount,omitempty"`  // options added for this arm
+	// Control says that the arm was added to be the baseline once more.
+	Control bool `json:"control,omitempty"`
 }
 
 // Kernel is one kernel under test.
@@ -141,6 +152,9 @@ type Condition struct {
 	Filesystem string `json:"filesystem,omitempty"`
 	Scheduler  string `json:"scheduler,omitempty"`
 	Workload   string `json:"workload,omitempty"`
+	// Setup is the arm, or what it sets, where a reader compares another axis
+	// than the run's arms. No run directory has it.
+	Setup string `json:"-"`
 }
 
 // Cell is one arm under one condition.

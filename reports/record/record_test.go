@@ -64,7 +64,7 @@ func testSample(seconds float64) Sample {
 	return Sample{
 		Outcome:  Outcome{Kind: OK},
 		Started:  time.Date(2026, 11, 30, 12, 1, 0, 0, time.UTC),
-		Metrics:  []Metric{{MetricInfo{Name: "runtime", Unit: "s", Direction: Lower, Primary: true}, seconds}},
+		Metrics:  []Metric{{MetricInfo{Name: "runtime", Unit: "s", Direction: Lower, Primary: true}, seconds, false}},
 		Settings: map[string]string{"scheduler": "bfq", "rotational": "1"},
 	}
 }

@@ -30,6 +30,7 @@ type Run struct {
 	manifest Manifest
 	cells    map[place]Cell // by where a sample of it lies
 	lock     *os.File       // nil for a reader
+	decision *Decision      // nil while the run goes on, and for a fixed number of blocks
 
 	// drafts guards the directories that hold drafts: one that a Begin makes
 	// must not go as empty under it.
@@ -122,6 +123,9 @@ func Open(dir string) (*Run, error) {
 			r.cells[place{i + 1, c.Slug()}] = c
 		}
 	}
+	if err := r.readDecision(); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
@@ -157,8 +161,18 @@ func (r *Run) Dir() string { return r.dir }
 // Manifest gives the manifest as it was written.
 func (r *Run) Manifest() Manifest { return r.manifest }
 
-// Planned gives the number of samples of the whole layout.
-func (r *Run) Planned() int { return len(r.cells) }
+// Planned gives the number of samples of the layout, up to where the run
+// decided.
+func (r *Run) Planned() int {
+	if r.decision == nil {
+		return len(r.cells)
+	}
+	n := 0
+	for _, b := range r.manifest.Blocks[:r.decision.Blocks] {
+		n += len(b)
+	}
+	return n
+}
 
 // SampleDir gives the directory of a counted sample, where its raw files lie.
 func (r *Run) SampleDir(block int, c Cell) string {

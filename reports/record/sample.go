@@ -34,6 +34,9 @@ type MetricInfo struct {
 type Metric struct {
 	MetricInfo
 	Value float64 `json:"value"` // in Unit; finite
+	// Limited says that the run was stopped at a limit: the true value is this
+	// or worse.
+	Limited bool `json:"limited,omitempty"`
 }
 
 // Phase is a named part of a sample's wall time.

@@ -13,7 +13,7 @@ const slugMax = 128
 // with spaces between: "sata ext4 bfq dd-fsync".
 func (c Condition) String() string {
 	var parts []string
-	for _, p := range []string{c.Drive, c.Filesystem, c.Scheduler, c.Workload} {
+	for _, p := range []string{c.Drive, c.Filesystem, c.Scheduler, c.Workload, c.Setup} {
 		if p != "" {
 			parts = append(parts, p)
 		}

@@ -8,8 +8,8 @@ import (
 
 func TestSlug(t *testing.T) {
 	for want, c := range map[string]Cell{
-		"sata_ext4_mq-deadline_dd-fsync_wbt": {"wbt", Condition{"sata", "ext4", "mq-deadline", "dd-fsync"}},
-		"sata__bfq_dd_ext4":                  {"ext4", Condition{"sata", "", "bfq", "dd"}},
+		"sata_ext4_mq-deadline_dd-fsync_wbt": {"wbt", Condition{"sata", "ext4", "mq-deadline", "dd-fsync", ""}},
+		"sata__bfq_dd_ext4":                  {"ext4", Condition{"sata", "", "bfq", "dd", ""}},
 		"=2e.____=5f=2f":                     {"_/", Condition{Drive: ".."}},
 		"=2drf____a=20b":                     {"a b", Condition{Drive: "-rf"}},
 		"m=c3=bc____":                        {"", Condition{Drive: "mü"}},
@@ -28,7 +28,7 @@ func FuzzSlug(f *testing.F) {
 	f.Add(strings.Repeat("x", 300), "", "", "", "", strings.Repeat("x", 299)+"y", "", "", "", "")
 	f.Add("..", "/", "~", "=", "\x00", ".", "./", "=7e", "=3d", "_")
 	f.Fuzz(func(t *testing.T, d1, f1, s1, w1, a1, d2, f2, s2, w2, a2 string) {
-		one, two := Cell{a1, Condition{d1, f1, s1, w1}}, Cell{a2, Condition{d2, f2, s2, w2}}
+		one, two := Cell{a1, Condition{d1, f1, s1, w1, ""}}, Cell{a2, Condition{d2, f2, s2, w2, ""}}
 		if (one == two) != (one.Slug() == two.Slug()) {
 			t.Errorf("%+v and %+v have slugs %q and %q", one, two, one.Slug(), two.Slug())
 		}

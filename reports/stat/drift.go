@@ -17,6 +17,9 @@ const (
 	// neighbours, and fewRuns the fewest blocks to judge it by.
 	runsLevel = 0.01
 	fewRuns   = 8
+
+	// orderLevel is that of warnings about which of a pair ran first.
+	orderLevel = 0.01
 )
 
 // Trend says whether values rise or fall along their order: Kendall's tau
@@ -113,9 +116,8 @@ func (v *Verdict) doubts(pairs []Pair, d []float64) {
 	for i, p := range pairs {
 		base[i] = p.Base
 	}
-	if tau, p := Trend(base); p <= driftLevel {
-		word := map[bool]string{true: "rose", false: "fell"}[tau > 0]
-		v.warn("the baseline %s from block to block (Kendall's tau %.2f); pairs within blocks cancel that", word, tau)
+	if _, p := Trend(base); p <= driftLevel {
+		v.warn("the baseline drifted from block to block (Kendall's test at 2 %%); comparing within blocks cancels that")
 	}
 	if tau, p := Trend(d); p <= driftLevel {
 		word := map[bool]string{true: "rose", false: "fell"}[tau > 0]
@@ -130,26 +132,30 @@ func (v *Verdict) doubts(pairs []Pair, d []float64) {
 // order warns where it matters which of a pair ran second. The layout lets
 // each arm go first in turn, so this is noise and no bias.
 func (v *Verdict) order(pairs []Pair, d []float64) {
-	var second []float64 // against the one that ran first
+	var after, before []float64 // distances with the arm second, and first
 	for i, p := range pairs {
 		switch p.First {
 		case BaseFirst:
-			second = append(second, d[i])
+			after = append(after, d[i])
 		case ArmFirst:
-			second = append(second, -d[i])
+			before = append(before, d[i])
 		}
 	}
-	s := Describe(second)
-	if s.N < 4 || s.SD == 0 || s.N < len(d) {
+	if len(after) < 2 || len(before) < 2 || len(after)+len(before) < len(d) {
 		return
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(s.N - 1)}
-	if 2*t.Survival(math.Abs(s.Mean)*math.Sqrt(float64(s.N))/s.SD) > 0.01 {
+	// Student's test of two means: half of what they differ by is the order's.
+	a, b := Describe(after), Describe(before)
+	na, nb := float64(a.N), float64(b.N)
+	df := na + nb - 2
+	sd := math.Sqrt(((na-1)*a.SD*a.SD + (nb-1)*b.SD*b.SD) / df * (1/na + 1/nb))
+	mean := (a.Mean - b.Mean) / 2
+	if sd == 0 || 2*(distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}).Survival(math.Abs(2*mean)/sd) > orderLevel {
 		return
 	}
-	word := map[bool]string{true: "higher", false: "lower"}[s.Mean > 0]
+	word := map[bool]string{true: "higher", false: "lower"}[mean > 0]
 	if v.Scale == Ratio {
-		v.warn("whichever arm ran second in a block was %s by %.2g %%: the host was not the same for both", word, 100*math.Abs(math.Expm1(s.Mean)))
+		v.warn("whichever arm ran second in a block was %s by %.2g %%: the host was not the same for both", word, 100*math.Abs(math.Expm1(mean)))
 		return
 	}
 	v.warn("whichever arm ran second in a block was %s: the host was not the same for both", word)

@@ -46,7 +46,7 @@ func TestHostWarnings(t *testing.T) {
 		second = append(second, p)
 		alike = append(alike, Pair{Block: i + 1, Base: 100 * (1 + 0.001*float64(i*5%7)), Arm: 100 * math.Exp(walk[i])})
 	}
-	warned(rising, "the baseline rose")
+	warned(rising, "the baseline drifted")
 	warned(second, "ran second in a block was higher by 3")
 	warned(alike, "resemble the ones before")
 }

@@ -57,6 +57,9 @@ func TestDraw(t *testing.T) {
 		"huge":    Dots{Title: strings.Repeat("long ", 100), Axis: "a", Arms: []string{strings.Repeat("x", 300)}, Rows: []Row{{strings.Repeat("y", 300), []Cell{{Values: []float64{-1e300, 1e300}, Mean: 0, Low: -1e300, High: 1e300}}}}}.Draw,
 		"7 arms":  Dots{Title: "t", Axis: "a", Arms: slices.Repeat([]string{"x"}, 7), Rows: []Row{{"one", slices.Repeat([]Cell{full}, 7)}}}.Draw,
 		"lines":   Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"MB/s", []Series{{0, []float64{0, 1, 2}, []float64{0, 5, 1}}}}, {"MiB", []Series{{0, []float64{0, 9}, []float64{0, 0}}}}}}.Draw,
+		"stack":   Stack{Title: "t", Tracks: []Track{{"MB/s", "x", []Curve{{"written", []float64{0, 1, 2}, []float64{5, 1}}, {"read", []float64{0, 1}, []float64{0, 3}}}, []Span{{0.5, 1}}}, {"ms", "y", nil, nil}}}.Draw,
+		"tail":    Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x", "y"}, Boots: []Boot{{0, []float64{0.001, 0.002, 5}}, {1, []float64{0, 1e-9}}, {1, nil}}}.Draw,
+		"no tail": Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x"}}.Draw,
 		"no line": Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"MB/s", nil}}}.Draw,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,5 +93,34 @@ func TestPoints(t *testing.T) {
 	// Groups of three: 0, 1, 2 have the mean 1; the last has 2499 alone.
 	if len(got) != 834 || got[0].X != 1 || got[0].Y != 7 || got[833].X != 2499 {
 		t.Errorf("%d points, the first %v, the last %v", len(got), got[0], got[len(got)-1])
+	}
+}
+
+// One request of a hundred took longer than 1 s, and ten longer than 0.1 s.
+func TestTailSteps(t *testing.T) {
+	var b Boot
+	for i := range 100 {
+		v := 0.01
+		switch {
+		case i == 0:
+			v = 2
+		case i < 10:
+			v = 0.5
+		}
+		b.Latencies = append(b.Latencies, v)
+	}
+	above := func(x float64) float64 {
+		y := 1.0
+		for _, p := range b.steps(0.001) {
+			if p.X <= x {
+				y = p.Y
+			}
+		}
+		return y
+	}
+	for x, want := range map[float64]float64{0.005: 1, 0.1: 0.1, 1: 0.01} {
+		if got := above(x); math.Abs(got-want) > 1e-9 {
+			t.Errorf("share above %v is %v, want %v", x, got, want)
+		}
 	}
 }

@@ -93,11 +93,11 @@ func TestTable(t *testing.T) {
 	if d := cmp.Diff(want, "\n"+table.String()); d != "" {
 		t.Errorf("table (-want +got):\n%s", d)
 	}
-	if !table.Fits() {
+	if !table.Fits(Width) {
 		t.Error("a narrow table does not fit")
 	}
 	// 72 columns: two bars, two spaces, and 68 of text.
-	if !(Table{Head: []string{strings.Repeat("x", 68)}}).Fits() || (Table{Head: []string{strings.Repeat("x", 69)}}).Fits() {
+	if !(Table{Head: []string{strings.Repeat("x", 68)}}).Fits(Width) || (Table{Head: []string{strings.Repeat("x", 69)}}).Fits(Width) {
 		t.Error("the limit is not at 72 columns")
 	}
 }

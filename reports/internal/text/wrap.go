@@ -5,11 +5,14 @@ import (
 	"strings"
 )
 
-// Wrap breaks s at its spaces into lines of [Width] columns. The first line
+// Wrap breaks s at its spaces into lines of [Width] columns; see [WrapTo].
+func Wrap(s, first, rest string) string { return WrapTo(Width, s, first, rest) }
+
+// WrapTo breaks s at its spaces into lines of so many columns. The first line
 // begins with first, the others with rest. A word that does not fit on a line
 // by itself is broken, at one of "/_-,=" where there is one. It ends with a
 // newline.
-func Wrap(s, first, rest string) string {
+func WrapTo(width int, s, first, rest string) string {
 	var out strings.Builder
 	line, prefix, empty := first, first, true
 	flush := func() {
@@ -17,14 +20,14 @@ func Wrap(s, first, rest string) string {
 		line, prefix, empty = rest, rest, true
 	}
 	for _, word := range glue(words(s)) {
-		if !empty && columns(line)+1+columns(word) > Width {
+		if !empty && columns(line)+1+columns(word) > width {
 			flush()
 		}
 		if !empty {
 			line += " "
 		}
-		for columns(line)+columns(word) > Width {
-			head, tail := split(word, Width-columns(prefix))
+		for columns(line)+columns(word) > width {
+			head, tail := split(word, width-columns(prefix))
 			line += head
 			word = tail
 			flush()
