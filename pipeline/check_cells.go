@@ -155,6 +155,7 @@ func (c *checker) together() {
 // size checks how much there is to do.
 func (c *checker) size() {
 	p := c.plan
+	c.budget()
 	if n, ok := c.ok("repeat"); ok && (p.Repeat < 1 || p.Repeat > maxRepeat) {
 		c.value(n, "repeat %d: want from 1 to %d blocks", p.Repeat, maxRepeat)
 	}

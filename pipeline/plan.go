@@ -32,15 +32,18 @@ type Plan struct {
 	Workloads  []workloads.Spec          `yaml:"workloads"`
 	Mkfs       map[string]MkfsOptions    `yaml:"mkfs"`   // filesystem -> options
 	Mount      map[string]MountOptions   `yaml:"mount"`  // filesystem -> options
-	Repeat     int                       `yaml:"repeat"` // blocks
+	Repeat     int                       `yaml:"repeat"` // blocks; with Auto the most there may be
+	Budget     Budget                    `yaml:"budget"` // of repeat: auto
 	Seed       uint64                    `yaml:"seed"`   // of the layout and the drive models
 	Limit      unit.Duration             `yaml:"limit"`  // of one sample; 0 derives it: see SampleLimit
 
 	File string `yaml:"-"` // as given to Load
 	Text string `yaml:"-"` // verbatim
+	Auto bool   `yaml:"-"` // repeat: auto
 
-	source *source
-	root   *node
+	source  *source
+	root    *node
+	control string // the arm that AddControl made
 }
 
 // Machine is the emulated machine of every sample.
@@ -89,6 +92,7 @@ func Load(file string, text []byte) (*Plan, error) {
 	}
 	if p.root = s.read(text); p.root != nil {
 		d := decoder{s}
+		p.Auto = takeAuto(p.root)
 		d.fields(p.root, reflect.ValueOf(p).Elem())
 		c := checker{source: s, plan: p, root: p.root}
 		c.plan.defaultDrives()

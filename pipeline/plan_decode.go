@@ -244,8 +244,6 @@ func (d *decoder) whole(n *node) bool {
 		return false
 	}
 	switch {
-	case laterValue(n) != "":
-		d.value(n, "%s: %s is not in this version of spindle: %s", n.name(), n.text, laterValue(n))
 	case !n.plain || !wholeNumber.MatchString(n.text):
 		d.value(n, "%s wants a whole number, not %s", n.name(), quote(n.text))
 	default:

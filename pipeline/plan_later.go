@@ -21,14 +21,6 @@ func laterKey(n *node) string {
 	return ""
 }
 
-// laterValue does the same for a value.
-func laterValue(n *node) string {
-	if matches(n, "repeat") && n.text == "auto" {
-		return "write a number of blocks, such as 3"
-	}
-	return ""
-}
-
 // matches compares the place of n with a pattern in which "*" stands for any
 // one key.
 func matches(n *node, pattern string) bool {

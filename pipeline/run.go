@@ -67,7 +67,7 @@ func Resume(ctx context.Context, env Env, dir string) error {
 		if err != nil {
 			return fmt.Errorf("resume %s: read its plan: %w", dir, err)
 		}
-		pin(p, m)
+		p.restore(m)
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err
@@ -115,6 +115,10 @@ func hold(ctx context.Context, env Env, f func(context.Context) error) error {
 // carry makes the samples that the run lacks, block by block in the order of
 // its layout.
 func carry(ctx context.Context, env Env, k *Kit, p *Plan, r *record.Run) error {
+	if d, ok := r.Decision(); ok {
+		env.Log.Printf("%s", d.Why)
+		return nil
+	}
 	blocks := r.Manifest().Blocks
 	pace := newPace(p, k, blocks)
 	for i, cells := range blocks {
@@ -131,6 +135,9 @@ func carry(ctx context.Context, env Env, k *Kit, p *Plan, r *record.Run) error {
 				return Stopped{r.Dir(), pace.done, pace.total, err}
 			}
 			pace.did(env.Log, s, time.Since(began))
+		}
+		if end, err := decided(env, r, i+1); err != nil || end {
+			return err
 		}
 	}
 	return nil

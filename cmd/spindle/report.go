@@ -5,13 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"spindle/internal/fault"
 	"spindle/reports"
 )
 
+// reportFlags are those of every verb that shows a report.
+type reportFlags struct {
+	format, axis, baseline, out *string
+	wide                        *bool
+}
+
+func (f *flags) report() reportFlags {
+	return reportFlags{
+		format:   f.String("format", "", "print it as `FORMAT` instead: "+strings.Join(reports.Formats(), ", ")),
+		wide:     f.Bool("wide", false, "print Markdown without the limit of 72 columns"),
+		axis:     f.String("compare", "", "compare another `AXIS` of the same samples: filesystem, scheduler, drive or kernel"),
+		baseline: f.String("baseline", "", "the `VALUE` of that axis that the others are compared with"),
+		out:      f.String("o", "", "`directory` for the report's files"),
+	}
+}
+
 func report(_ context.Context, a *app, args []string) error {
 	f := a.flags("report")
+	o := f.report()
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
@@ -19,18 +36,52 @@ func report(_ context.Context, a *app, args []string) error {
 	if len(rest) != 1 {
 		return f.wrong("wants one run directory")
 	}
-	info, err := os.Stat(rest[0])
-	if err == nil && !info.IsDir() {
-		return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("report %s: a file, not a run directory", rest[0]),
-			Hint: "give the directory that spindle run made: spindle report " + filepath.Dir(rest[0])}
-	}
-	sum, err := reports.Write(rest[0])
+	r, err := reports.Open(rest[0])
 	if err != nil {
 		return err
 	}
-	for _, w := range sum.Warnings {
-		a.log.Printf("warning: %s", w)
+	// What is made from the run as it is belongs beside it; anything else is
+	// printed.
+	if *o.out == "" && *o.format == "" && !*o.wide && *o.axis == "" {
+		*o.out = rest[0]
 	}
-	fmt.Fprintln(a.stdout, filepath.Join(rest[0], "report.md"))
+	return a.show(f, r, o)
+}
+
+// show prints a report or writes its files.
+func (a *app) show(f *flags, r *reports.Report, o reportFlags) error {
+	if *o.baseline != "" && *o.axis == "" {
+		return f.wrong("--baseline is a value of what --compare names")
+	}
+	if *o.axis != "" {
+		var err error
+		if r, err = r.Against(*o.axis, *o.baseline); err != nil {
+			return err
+		}
+	}
+	if *o.out != "" {
+		if *o.format != "" || *o.wide {
+			return f.wrong("-o writes all files of a report; --format and --wide print one")
+		}
+		if err := os.MkdirAll(*o.out, 0o755); err != nil {
+			return fmt.Errorf("make directory of the report: %w", err)
+		}
+		if err := r.WriteTo(*o.out); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout, filepath.Join(*o.out, "report.md"))
+		return nil
+	}
+	format := *o.format
+	if format == "" {
+		format = "md"
+	}
+	out, err := r.Render(format, *o.wide)
+	if err != nil {
+		return err
+	}
+	if _, err := a.stdout.Write(out); err != nil {
+		return fmt.Errorf("print report: %w", err)
+	}
 	return nil
 }
