@@ -51,7 +51,10 @@ type Result struct {
 	Drive   string `json:"drive"` // as drive.Spec.Describe has it
 	Where   string `json:"where"` // "direct" or "guest"
 	Urgency string `json:"urgency"`
-	Rows    []Row  `json:"rows"`
+	// Early is how much before they were due answers left, to make up for the
+	// way.
+	Early time.Duration `json:"early_ns"`
+	Rows  []Row         `json:"rows"`
 }
 
 // Over gives the rows whose error is beyond the bound.
@@ -78,71 +81,124 @@ func bound(s drive.Spec, depth int) float64 {
 	return 0.03
 }
 
+// bench is a drive served to fio, with a private directory for both.
+type bench struct {
+	spec  drive.Spec
+	o     Options
+	dev   drive.Device
+	dir   string
+	drive *drive.Drive
+	tape  *tape
+	uri   string
+}
+
 // Direct checks the drive over NBD, without a guest. Errors are the plan's for a
 // Spec that cannot be checked, else the machinery's; an error beyond a bound is
 // none of them, but in the Result.
+//
+// What the way to fio and back adds is measured first, with a drive that always
+// takes the same time, and the drive answers that much early; see
+// [drive.Drive.Gauge].
 func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 	if o.Seconds == 0 {
 		o.Seconds = 5 * time.Second
 	}
 	res := Result{Drive: s.Describe(), Where: "direct"}
-	d, err := drive.New(s, drive.Options{Seed: o.Seed})
-	if err != nil {
-		return res, err
-	}
-	defer d.Close()
-	if !d.HasTiming() {
-		return res, fault.Planf("check drive %s: it has no timing to be checked", s.Profile)
-	}
 	dev, err := s.Device()
 	if err != nil {
 		return res, err
 	}
-	t := &tape{Backend: d}
+	if m, err := s.Model(o.Seed); err != nil {
+		return res, err
+	} else if m == nil {
+		return res, fault.Planf("check drive %s: it has no timing to be checked", s.Profile)
+	}
 	dir, remove, err := proc.TempDir(ctx, o.Temp, "drive")
 	if err != nil {
 		return res, err
 	}
 	defer remove()
-	uri, stop, err := serve(ctx, t, d.Export(), dir)
+	b := bench{spec: s, o: o, dev: dev, dir: dir}
+	o.Log.Status(0, 0, 0, "gauging the way to fio and back")
+	err = b.with(ctx, 0, func() (err error) { res.Early, err = b.gauge(ctx); return err })
 	if err != nil {
-		return res, err
+		return res, fmt.Errorf("gauge the way to fio: %w", err)
 	}
-	defer stop()
-	list := loads(min(dev.QueueDepth, 31))
-	for i, j := range list {
-		o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Seconds+time.Second/2), "%s, depth %d", j.Name, j.Depth)
-		row, err := one(ctx, s, d, t, uri, filepath.Join(dir, "fio.json"), j, dev, o)
-		if err != nil {
-			return res, fmt.Errorf("check %s: %w", j.Name, err)
+	err = b.with(ctx, res.Early, func() error {
+		list := loads(min(dev.QueueDepth, 31))
+		for i, j := range list {
+			o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Seconds+time.Second/2), "%s, depth %d", j.Name, j.Depth)
+			row, err := b.one(ctx, j)
+			if err != nil {
+				return fmt.Errorf("check %s: %w", j.Name, err)
+			}
+			res.Rows = append(res.Rows, row)
 		}
-		res.Rows = append(res.Rows, row)
-	}
+		res.Urgency = b.drive.Stats().Urgency
+		return b.drive.Err()
+	})
 	o.Log.Clear()
-	res.Urgency = d.Stats().Urgency
-	return res, d.Err()
+	return res, err
 }
 
-// one runs one load against the drive, and then in virtual time.
-func one(ctx context.Context, s drive.Spec, d *drive.Drive, t *tape, uri, answer string, j Load, dev drive.Device, o Options) (Row, error) {
-	d.Timed(true)
-	d.ResetStats()
-	t.rewind()
-	args := append(j.args(dev.Size, o.Seconds, o.Seed+1), "--ioengine=nbd", "--uri="+uri, "--output="+answer)
+// with runs f while a fresh drive is served.
+func (b *bench) with(ctx context.Context, early time.Duration, f func() error) (err error) {
+	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: early})
+	if err != nil {
+		return err
+	}
+	defer b.drive.Close()
+	b.tape = &tape{Backend: b.drive}
+	uri, stop, err := serve(ctx, b.tape, b.drive.Export(), b.dir)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	b.uri = uri
+	return f()
+}
+
+// fio runs a load, and says how long it took and what it did.
+func (b *bench) fio(ctx context.Context, j Load, seconds time.Duration) (took time.Duration, bytes int64, count int, err error) {
+	answer := filepath.Join(b.dir, "fio.json")
+	args := append(j.args(b.dev.Size, seconds, b.o.Seed+1), "--ioengine=nbd", "--uri="+b.uri, "--output="+answer)
 	if _, err := proc.Run(ctx, proc.Cmd{Path: "fio", Args: args}); err != nil {
-		return Row{}, err
+		return 0, 0, 0, err
 	}
 	text, err := os.ReadFile(answer)
 	if err != nil {
-		return Row{}, err
+		return 0, 0, 0, err
 	}
-	took, bytes, count, err := parse(text)
+	return parse(text)
+}
+
+// gauge is what the way adds to a read of about the time that the drive takes.
+func (b *bench) gauge(ctx context.Context) (time.Duration, error) {
+	service := min(b.spec.RandomReadMean4K(), 10*time.Millisecond)
+	b.drive.Gauge(service)
+	took, _, count, err := b.fio(ctx, Load{RW: "randread", Block: 4 * unit.KiB, Depth: 1}, 2*time.Second)
+	b.drive.Gauge(0)
+	if err != nil {
+		return 0, err
+	}
+	if count == 0 {
+		return 0, errors.New("fio read nothing")
+	}
+	return max(took/time.Duration(count)-service, 0), nil
+}
+
+// one runs one load against the drive, and then in virtual time.
+func (b *bench) one(ctx context.Context, j Load) (Row, error) {
+	b.tape.rewind()
+	b.drive.Timed(true)
+	b.drive.ResetStats()
+	took, bytes, count, err := b.fio(ctx, j, b.o.Seconds)
 	if err != nil {
 		return Row{}, err
 	}
-	d.Timed(false)
-	seen := t.rewind()
-	m, err := s.Model(o.Seed)
+	b.drive.Timed(false)
+	seen := b.tape.rewind()
+	m, err := b.spec.Model(b.o.Seed)
 	if err != nil {
 		return Row{}, err
 	}
@@ -161,9 +217,9 @@ func one(ctx context.Context, s drive.Spec, d *drive.Drive, t *tape, uri, answer
 	if moved == 0 || took <= 0 || virtual <= 0 || count != moved {
 		return Row{}, fmt.Errorf("fio says %d requests in %v, and %d arrived: the load is not what it should be", count, took, moved)
 	}
-	l := d.Stats().Lateness
+	l := b.drive.Stats().Lateness
 	row := Row{
-		Load: j.Name, Depth: j.Depth, Unit: "/s", Requests: moved, Bound: bound(s, j.Depth),
+		Load: j.Name, Depth: j.Depth, Unit: "/s", Requests: moved, Bound: bound(b.spec, j.Depth),
 		Model: float64(moved) / virtual.Seconds(), Measured: float64(count) / took.Seconds(),
 		LatenessP50: l.P50.Seconds(), LatenessP99: l.P99.Seconds(),
 	}

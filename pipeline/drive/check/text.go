@@ -14,7 +14,11 @@ func (r Result) Text() string {
 	if r.Where == "guest" {
 		where = "in an emulated guest"
 	}
-	fmt.Fprintf(&b, "%s\n%s; timing thread: %s\n\n", r.Drive, where, r.Urgency)
+	fmt.Fprintf(&b, "%s\n%s; answers leave %.2f ms early, which is what the way back takes", r.Drive, where, r.Early.Seconds()*1e3)
+	if r.Urgency != "" {
+		fmt.Fprintf(&b, "; timing thread: %s", r.Urgency)
+	}
+	b.WriteString("\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprint(w, "load\tdepth\tmodel\tmeasured\terror\tbound\tlate p50\tlate p99\n")
 	for _, x := range r.Rows {
