@@ -3,6 +3,7 @@ package drive
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Device struct {
 	Rotation   int // rpm; 1 for a solid-state drive, as ATA has it; 0 for a drive without timing
 	QueueDepth int
 	WriteCache bool // the drive acknowledges writes before they are on the media
+	Fails      bool // it is to fail requests, which are for the guest to see
 }
 
 // Device resolves the defaults of s.
@@ -30,6 +32,7 @@ func (s Spec) Device() (Device, error) {
 		return Device{}, err
 	}
 	d := Device{Size: r.Size, Bus: r.Bus, QueueDepth: r.QueueDepth, WriteCache: r.writeCache || r.controller.Controller.Cache > 0}
+	d.Fails = slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.EIO != nil || f.ReadOnly != nil || f.PowerCut != nil })
 	switch {
 	case r.Disk != nil:
 		d.Rotation = int(r.Disk.RPM + 0.5)

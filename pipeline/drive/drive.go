@@ -1,10 +1,14 @@
 package drive
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"spindle/internal/fault"
 	"spindle/internal/nbd"
 	"spindle/pipeline/drive/sparse"
 	"spindle/pipeline/drive/timing"
@@ -77,7 +81,11 @@ func New(s Spec, o Options) (*Drive, error) {
 			return m
 		}
 	}
-	if d.content, err = sparse.Open(o.Backing, d.size); err != nil {
+	if d.content, err = sparse.Open(o.Backing, d.size); errors.Is(err, unix.EFBIG) {
+		e := fault.New(fault.Plan, "", fmt.Errorf("drive %s of %s: %w", r.Profile, r.Size, err))
+		e.Hint = "the host's file system has no files that large, ext4 none beyond 16 TiB: present less of the drive, such as size: 8TiB"
+		return nil, e
+	} else if err != nil {
 		return nil, fmt.Errorf("drive %s: %w", r.Profile, err)
 	}
 	if r.timed() && (o.Losable || r.loses()) {

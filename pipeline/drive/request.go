@@ -43,8 +43,11 @@ func (d *Drive) take(q *request) {
 	if x, ok := d.model.(*disturbed); ok {
 		q.err = x.judge(d.reached, q.Request)
 	}
-	if d.undo != nil && q.err == nil {
-		q.err = d.undo.before(d.model, q.Request)
+	if d.undo != nil {
+		// Of a write that fails too: the model takes it for one that does not.
+		if err := d.undo.before(d.model, q.Request); q.err == nil {
+			q.err = err
+		}
 	}
 	d.model.Arrive(d.reached, timing.Request{
 		ID:      d.lastID,

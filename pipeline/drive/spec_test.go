@@ -93,6 +93,12 @@ func TestDevice(t *testing.T) {
 		// Whole stripe units of each member; a cache of the controller is one.
 		{Spec{Profile: "nlsas-2t", Count: 12, RAID: "0", Controller: "perc-6e"},
 			Device{Size: 12 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 256, WriteCache: true}},
+		{Spec{Profile: "raw", Size: 1 << 30}, Device{Size: 1 << 30, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "usb-25", Size: 1 << 30, Faults: []Fault{{EIO: &EIO{Length: 4096}}}},
+			Device{Size: 1 << 30, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true, Fails: true}},
+		// A cache that is switched off is the controller's.
+		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "1", ControllerCache: 1 << 20, WriteCache: "off", QueueDepth: 32},
+			Device{Size: 2000398934016 / 65536 * 65536, Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
 		{Spec{Profile: "nlsas-2t", Count: 4, RAID: "5", WriteCache: "off", QueueDepth: 32},
 			Device{Size: 3 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
 	} {
