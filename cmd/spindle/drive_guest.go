@@ -44,6 +44,9 @@ func (a *app) checkInGuest(ctx context.Context, s drives.Spec, o check.Options) 
 	if err != nil {
 		return r, err
 	}
+	for _, d := range rec.Manifest().Drives {
+		r.Early = time.Duration(d.EarlySeconds * float64(time.Second))
+	}
 	samples, err := rec.Samples()
 	if err != nil {
 		return r, err
