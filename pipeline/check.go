@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -185,7 +186,15 @@ func (c *checker) drives() {
 		if q := f.get("queue-depth"); q != nil && !q.broken() && d.QueueDepth == 0 {
 			c.value(q, "queue-depth 0: write at least 1, or leave it out")
 		}
-		c.word(f.get("profile"), "profile", d.Profile, drive.Profiles())
+		if profile := f.get("profile"); drive.IsFile(d.Profile) {
+			own, err := d.ReadProfile(filepath.Dir(c.plan.File))
+			if err != nil {
+				c.value(profile, "profile: %v", err)
+			}
+			d, c.plan.Drives[f.key.text] = own, own
+		} else {
+			c.word(profile, "profile", d.Profile, drive.Profiles())
+		}
 		c.word(f.get("bus"), "bus", string(d.Bus), kernels.Buses())
 		if f.broken() {
 			continue
