@@ -22,16 +22,15 @@ const (
 // front is the other end: a machine with some memory and a driver for one
 // device, of which the test says each step.
 type front struct {
-	t      testing.TB
-	conn   *Conn
-	sock   int
-	back   int // our end of the channel for calls
-	memfd  int
-	mem    []byte
-	next   uint64 // where free memory begins
-	served uint16
-	avail  [3]uint16
-	rings  [3]uint64 // offset in mem
+	t     testing.TB
+	conn  *Conn
+	sock  int
+	back  int // our end of the channel for calls
+	memfd int
+	mem   []byte
+	next  uint64 // where free memory begins
+	avail [3]uint16
+	rings [3]uint64 // offset in mem
 }
 
 // memoryDisk keeps its content in memory and notes what it was asked.
