@@ -198,7 +198,7 @@ func optional(d time.Duration) string {
 
 // checkDrive measures the drive and fails if it is beyond its bounds.
 func (a *app) checkDrive(ctx context.Context, s drives.Spec, each time.Duration, guest, asJSON bool) error {
-	o := check.Options{Seed: 1, Seconds: each, Log: a.log}
+	o := check.Options{Seed: 1, Each: each, Log: a.log}
 	var r check.Result
 	var err error
 	if guest {

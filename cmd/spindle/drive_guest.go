@@ -23,7 +23,7 @@ func (a *app) checkInGuest(ctx context.Context, s drives.Spec, o check.Options) 
 	if err != nil {
 		return r, err
 	}
-	p, err := pipeline.Load("drive-check.yaml", []byte(checkPlan(s, loads, o.Seconds)))
+	p, err := pipeline.Load("drive-check.yaml", []byte(checkPlan(s, loads, o.Each)))
 	if err != nil {
 		return r, err
 	}
@@ -52,7 +52,7 @@ func (a *app) checkInGuest(ctx context.Context, s drives.Spec, o check.Options) 
 		return r, err
 	}
 	for i, j := range loads {
-		per, _, err := check.Expect(s, j, o.Seconds, o.Seed)
+		per, _, err := check.Expect(s, j, o.Each, o.Seed)
 		if err != nil {
 			return r, err
 		}

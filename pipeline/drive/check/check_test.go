@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 func TestDirect(t *testing.T) {
 	proctest.Need(t, "fio")
 	s := drive.Spec{Profile: "sata-7200", MediaRate: 40e6, Size: 40 * unit.GiB}
-	r, err := Direct(t.Context(), s, Options{Seconds: 500 * time.Millisecond, Temp: t.TempDir()})
+	r, err := Direct(t.Context(), s, Options{Each: 500 * time.Millisecond, Temp: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,10 @@ import (
 
 // Options are what a check may choose.
 type Options struct {
-	Seed    uint64
-	Seconds time.Duration // of each load; 0 means 5 s
-	Temp    string        // where a private directory is made; "" is the system's
-	Log     *progress.Log
+	Seed uint64
+	Each time.Duration // how long a load runs; 0 means 5 s
+	Temp string        // where a private directory is made; "" is the system's
+	Log  *progress.Log
 }
 
 // Row is one load.
@@ -100,8 +100,8 @@ type bench struct {
 // takes the same time, and the drive answers that much early; see
 // [drive.Drive.Gauge].
 func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
-	if o.Seconds == 0 {
-		o.Seconds = 5 * time.Second
+	if o.Each == 0 {
+		o.Each = 5 * time.Second
 	}
 	res := Result{Drive: s.Describe(), Where: "direct"}
 	dev, err := s.Device()
@@ -127,7 +127,7 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 	err = b.with(ctx, res.Early, func() error {
 		list := loads(min(dev.QueueDepth, 31))
 		for i, j := range list {
-			o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Seconds+time.Second/2), "%s, depth %d", j.Name, j.Depth)
+			o.Log.Status(i, len(list), time.Duration(len(list)-i)*(o.Each+time.Second/2), "%s, depth %d", j.Name, j.Depth)
 			row, err := b.one(ctx, j)
 			if err != nil {
 				return fmt.Errorf("check %s: %w", j.Name, err)
@@ -192,7 +192,7 @@ func (b *bench) one(ctx context.Context, j Load) (Row, error) {
 	b.tape.rewind()
 	b.drive.Timed(true)
 	b.drive.ResetStats()
-	took, bytes, count, err := b.fio(ctx, j, b.o.Seconds)
+	took, bytes, count, err := b.fio(ctx, j, b.o.Each)
 	if err != nil {
 		return Row{}, err
 	}
