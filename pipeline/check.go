@@ -239,6 +239,7 @@ func (c *checker) arms() {
 		}
 		c.settings("sysctl", n.get("sysctl"), c.plan.Kernels[arm.Kernel])
 		c.settings("queue", n.get("queue"), c.plan.Kernels[arm.Kernel])
+		c.armSettings(n, arm)
 		c.mountOptions(n.get("mount"))
 		if strings.ContainsFunc(arm.Cmdline, unicode.IsControl) {
 			c.value(n.get("cmdline"), "cmdline is one line of kernel parameters, not %s", quote(arm.Cmdline))

@@ -137,7 +137,8 @@ func (c *checker) together() {
 			for _, f := range p.Conditions.Filesystem {
 				j := workloads.Job{
 					Drive: "any", Dir: "/any", Filesystem: f, Workload: w,
-					MkfsOptions: p.MkfsOptions(f), MountOptions: p.MountOptions(f, &arm),
+					MkfsOptions: p.mkfsOptions(f, &arm), MountOptions: p.MountOptions(f, &arm),
+					Queue: arm.Queue, Sysctl: arm.Sysctl, Set: arm.settings(),
 				}
 				if err := j.Validate(); err != nil && !list.items[i].wrong {
 					c.entry(list.items[i], "%v", err)

@@ -32,6 +32,7 @@ type Plan struct {
 	Workloads  []workloads.Spec          `yaml:"workloads"`
 	Mkfs       map[string]MkfsOptions    `yaml:"mkfs"`   // filesystem -> options
 	Mount      map[string]MountOptions   `yaml:"mount"`  // filesystem -> options
+	Scale      Scale                     `yaml:"scale"`  // of memory, files and caches; 0 is 1
 	Repeat     int                       `yaml:"repeat"` // blocks; with Auto the most there may be
 	Budget     Budget                    `yaml:"budget"` // of repeat: auto
 	Seed       uint64                    `yaml:"seed"`   // of the layout and the drive models
@@ -96,6 +97,7 @@ func Load(file string, text []byte) (*Plan, error) {
 		d.fields(p.root, reflect.ValueOf(p).Elem())
 		c := checker{source: s, plan: p, root: p.root}
 		c.plan.defaultDrives()
+		c.shrink()
 		c.check()
 	}
 	if err := s.err(); err != nil {

@@ -3,6 +3,9 @@ package pipeline
 import (
 	"reflect"
 	"strings"
+
+	"spindle/internal/unit"
+	"spindle/workloads"
 )
 
 // Arm is one side of the comparison: a kernel, or a kernel with settings.
@@ -13,6 +16,39 @@ type Arm struct {
 	Queue   map[string]string `yaml:"queue"`   // files under /sys/block/X/queue
 	Cmdline string            `yaml:"cmdline"` // put behind the kernel's command line
 	Mount   MountOptions      `yaml:"mount"`   // added to those of the filesystem
+
+	Iosched map[string]map[string]string `yaml:"iosched"` // of a scheduler, where it is the condition's: bfq: {slice_idle: 0}
+	BDI     map[string]string            `yaml:"bdi"`     // of the file system's backing device: strict_limit: 1
+	Cgroup  *workloads.Cgroup            `yaml:"cgroup"`  // that the workload runs in
+	Trace   []string                     `yaml:"trace"`   // blk, or groups of events
+	Mkfs    map[string]MkfsOptions       `yaml:"mkfs"`    // by filesystem; added to the plan's
+	Memory  unit.Size                    `yaml:"memory"`  // 0 is the machine's
+	CPUs    int                          `yaml:"cpus"`    // 0 is the machine's
+}
+
+// settings gives what the guest sets beside the sysctls and the queue's files.
+func (a *Arm) settings() workloads.Settings {
+	return workloads.Settings{Iosched: a.Iosched, BDI: a.BDI, Cgroup: a.Cgroup, Trace: a.Trace}
+}
+
+// memory and cpus give the size of the arm's guests.
+func (p *Plan) memory(a *Arm) unit.Size {
+	if a.Memory > 0 {
+		return a.Memory
+	}
+	return p.Machine.Memory
+}
+
+func (p *Plan) cpus(a *Arm) int {
+	if a.CPUs > 0 {
+		return a.CPUs
+	}
+	return p.Machine.CPUs
+}
+
+// mkfsOptions gives the words to put behind mkfs for a filesystem in an arm.
+func (p *Plan) mkfsOptions(filesystem string, a *Arm) []string {
+	return append(append([]string(nil), p.Mkfs[filesystem]...), a.Mkfs[filesystem]...)
 }
 
 // Arms are a plan's arms in the order of its file.

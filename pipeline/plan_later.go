@@ -8,10 +8,7 @@ import "slices"
 // here.
 func laterKey(n *node) string {
 	for _, l := range []struct{ path, instead string }{
-		{"scale", "write the sizes and the memory as they shall be"},
 		{"compare", "the arms are what is compared"},
-		{"arms.*.bdi", "sysctl, queue, mount and cmdline are what an arm can set"},
-		{"arms.*.cgroup", "sysctl, queue, mount and cmdline are what an arm can set"},
 		{"conditions.clients", "workloads run in one guest"},
 	} {
 		if matches(n, l.path) {

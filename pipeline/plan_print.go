@@ -36,6 +36,10 @@ func WriteCheck(w io.Writer, p *Plan, o Overhead) error {
 	if len(p.Arms) == 1 {
 		fmt.Fprintf(&b, "note: %s is the only arm: it is measured, but compared with nothing\n", p.Arms[0].Name)
 	}
+	if full := p.FullSize(); full != nil {
+		o := AssumedOverhead(full.Machine.Accel)
+		fmt.Fprintf(&b, "scale %s: memory, files and caches; at full size (--scale 1) it takes %s\n", p.Scale, about(Estimate(full, o)))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

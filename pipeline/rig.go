@@ -80,7 +80,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 func (k *Kit) machine(p *Plan, arm *Arm) machine.Config {
 	c := machine.Config{
 		QEMU: k.QEMU, Kernel: k.Kernels[arm.Kernel].Boot, Root: k.Image.Root,
-		Memory: p.Machine.Memory, CPUs: p.Machine.CPUs, Accel: k.Accel,
+		Memory: p.memory(arm), CPUs: p.cpus(arm), Accel: k.Accel,
 		Libvirt:   p.Machine.Libvirt,
 		BootLimit: p.Machine.BootLimit.Std(),
 	}
