@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,13 +21,13 @@ import (
 // It goes on to the last kernel, so that the error, if it is the plan's fault,
 // holds the [Problems] of all of them.
 func MakeKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Artifact, error) {
-	return p.makeKernels(ctx, env, func(kernels.Source) bool { return true })
+	return p.makeKernels(ctx, env, func(kernels.Source) bool { return true }, nil)
 }
 
 // MakeLocalKernels does as [MakeKernels] for those of [Plan.LocalKernels], and
 // asks no archive.
 func MakeLocalKernels(ctx context.Context, env Env, p *Plan) (map[string]kernels.Artifact, error) {
-	return p.makeKernels(ctx, env, isLocal)
+	return p.makeKernels(ctx, env, isLocal, nil)
 }
 
 // LocalKernels gives the names of the kernels that are files of this host, and
@@ -43,19 +45,28 @@ func (p *Plan) LocalKernels() (local, remote []string) {
 
 func isLocal(s kernels.Source) bool { return s.Path != "" }
 
-func (p *Plan) makeKernels(ctx context.Context, env Env, wanted func(kernels.Source) bool) (map[string]kernels.Artifact, error) {
+// makeKernels makes those that are wanted. A kernel that cannot be made by its
+// own fault (a patch does not apply, the compiler finds an error) is put into
+// broken, with an artifact that says no more than its source. It is an error
+// where broken is nil, and for the kernel of the baseline: without that nothing
+// can be compared.
+func (p *Plan) makeKernels(ctx context.Context, env Env, wanted func(kernels.Source) bool, broken map[string]error) (map[string]kernels.Artifact, error) {
 	made := make(map[string]kernels.Artifact, len(p.Kernels))
 	s := &source{file: p.source.file, lines: p.source.lines}
 	var hints []string
 	var ours error // the first failure that is not the plan's
 	noArchive := false
-	for _, name := range sortedKeys(p.Kernels) {
+	for _, name := range p.buildOrder() {
 		from := p.Kernels[name]
 		if !wanted(from) || noArchive && from.Deb != "" {
 			continue
 		}
-		a, err := kernels.Make(ctx, env.kernels(p), env.place(p, from))
+		e := env.kernels(p)
+		e.Name = name
+		a, err := kernels.Make(ctx, e, env.place(p, from))
 		switch {
+		case errors.Is(err, kernels.ErrNotBuilt):
+			env.Log.Printf("kernel %s: not built yet: what the plan asks of it is checked when it is", name)
 		case err == nil:
 			env.Log.Printf("kernel %s: %s", name, a.Source)
 			made[name] = a
@@ -66,6 +77,10 @@ func (p *Plan) makeKernels(ctx context.Context, env Env, wanted func(kernels.Sou
 			if h := fault.Hint(err); h != "" && !slices.Contains(hints, h) {
 				hints = append(hints, h)
 			}
+		case fault.Of(err) == fault.Kernel && broken != nil && name != p.Arms[0].Kernel:
+			env.Log.Printf("kernel %s: %v", name, err)
+			broken[name] = err
+			made[name] = kernels.Artifact{Source: from.String(), Version: "none", Arch: cmp.Or(from.Arch, "x86_64")}
 		case ours == nil:
 			ours = fmt.Errorf("kernel %s: %w", name, err)
 		}
@@ -85,6 +100,23 @@ func (p *Plan) makeKernels(ctx context.Context, env Env, wanted func(kernels.Sou
 		return nil, ours
 	}
 	return made, nil
+}
+
+// buildOrder gives the names of the kernels, sorted, but those with fewer
+// patches of a series first: each is then built on top of the one before.
+func (p *Plan) buildOrder() []string {
+	names := sortedKeys(p.Kernels)
+	depth := func(name string) int {
+		switch s := p.Kernels[name]; {
+		case s.Series == "":
+			return 0
+		case s.Upto != nil:
+			return *s.Upto
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(depth(a), depth(b)) })
+	return names
 }
 
 // atKernel gives an error of making a kernel its place in the plan. It says

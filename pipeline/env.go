@@ -26,6 +26,12 @@ type Env struct {
 	Home    string    // what ~/ in a plan means
 	Version string    // of spindle, for the manifest
 	Command []string  // as typed, for the manifest
+	// Twice makes every sample of a plan in virtual time a second time, and
+	// fails one that did not come out the same.
+	Twice bool
+	// NoBuild leaves kernels that are not built yet alone, and what a plan asks
+	// of them unchecked.
+	NoBuild bool
 }
 
 // NewEnv is the Env of a real command: temporary files beside the store, so
@@ -38,7 +44,7 @@ func NewEnv(st *store.Store, cache string, log *progress.Log, now func() time.Ti
 }
 
 func (e Env) kernels(p *Plan) kernels.Env {
-	return kernels.Env{Store: e.Store, Archive: p.Debian, AptDir: filepath.Join(e.Cache, "apt"), Dir: filepath.Join(e.Cache, "kernels"), Log: e.Log}
+	return kernels.Env{Store: e.Store, Archive: p.Debian, AptDir: filepath.Join(e.Cache, "apt"), Dir: filepath.Join(e.Cache, "kernels"), Log: e.Log, NoBuild: e.NoBuild}
 }
 
 func (e Env) images(p *Plan) images.Env {

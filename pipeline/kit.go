@@ -16,6 +16,7 @@ import (
 // and taken from the store where it was made before.
 type Kit struct {
 	Kernels map[string]kernels.Artifact
+	Broken  map[string]error  // kernel name -> why it could not be made, by its own fault
 	Initrd  map[string]string // kernel name -> initramfs
 	Image   images.Image
 	Guest   string // sha256 of the spindle-guest binary
@@ -37,7 +38,7 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kit{QEMU: qemu, Initrd: map[string]string{}}
+	k := &Kit{QEMU: qemu, Initrd: map[string]string{}, Broken: map[string]error{}}
 	if k.Version, err = machine.Version(ctx, qemu); err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	if err := p.CheckAccel(ctx, env); err != nil {
 		return nil, err
 	}
-	if k.Kernels, err = MakeKernels(ctx, env, p); err != nil {
+	if k.Kernels, err = p.makeKernels(ctx, env, func(kernels.Source) bool { return true }, k.Broken); err != nil {
 		return nil, err
 	}
 	spec := p.Image

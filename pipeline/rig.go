@@ -13,6 +13,7 @@ import (
 	"spindle/internal/fault"
 	"spindle/internal/nbd"
 	"spindle/internal/proc"
+	"spindle/kernels"
 	"spindle/pipeline/drive"
 	"spindle/pipeline/drive/passthrough"
 	"spindle/pipeline/guest"
@@ -58,6 +59,7 @@ func (r *rig) bringUp(ctx context.Context, env Env, k *Kit, p *Plan, block int, 
 	}
 	began := time.Now()
 	config := k.machine(p, arm)
+	config.Append = append(config.Append, kernels.Cmdline(kernels.Need{Scheduler: cell.Condition.Scheduler})...)
 	config.Initrd, config.Drives, config.Dir, config.Sockets = initrd, disks, dir, temp
 	if r.machine, err = machine.Start(ctx, config); err != nil {
 		return err

@@ -48,6 +48,9 @@ func Run(ctx context.Context, env Env, p *Plan, dir string) error {
 			return err
 		}
 		defer r.Close()
+		if err := register(env, dir); err != nil {
+			return err
+		}
 		return carry(ctx, env, kit, p, r)
 	})
 }

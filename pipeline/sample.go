@@ -22,6 +22,9 @@ import (
 // A kernel that fails gives a sample whose outcome says so, and no error. An
 // error is ours: then the attempt does not count.
 func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell record.Cell, dir string) (record.Sample, error) {
+	if err := k.Broken[p.Arm(cell.Arm).Kernel]; err != nil {
+		return brokenSample(env, k, block, cell, dir, err)
+	}
 	s := record.Sample{
 		Block: block, Cell: cell, Started: env.Now().UTC(), Accel: string(k.Accel),
 		Outcome: record.Outcome{Kind: record.OK},

@@ -64,10 +64,12 @@ func verbs() []verb {
 		{"demo", "[--yes] [-o DIR]", "compare two Debian kernels on this host, from nothing to a report", demo},
 		{"run", "[-o DIR] [--gate] FILE | --resume DIR", "run a plan and write its report", run},
 		{"plan", "check|layout|show FILE", "check a plan, lay it out, or print one; starts nothing", plan},
+		{"kernel", "build|fetch|list|show|gc", "make kernels from source code and patches, or look at those made", kernel},
 		{"drive", "list|show|check [PROFILE|FILE]", "the drives there are, what one is, and whether it does here what it should", drive},
 		{"report", "[--format F] [--wide] [--compare AXIS] [-o DIR] DIR", "make the report of a run again from its files, or in another form", report},
 		{"compare", "[--format F] [-o DIR] RUN RUN...", "merge runs of one plan, from one host or several, into one report", compare},
 		{"shell", "FILE [--arm A] [--condition C]", "boot one cell of a plan and open a terminal in it", shell},
+		{"gc", "[-n] [-unused TIME] [RUN...]", "remove from the cache what no run refers to and nobody uses", gc},
 		{"doctor", "[--install]", "say what this host has, lacks, and what that means", doctor},
 		{"version", "", "print the version", version},
 	}

@@ -162,6 +162,7 @@ func (a *app) checkKernels(ctx context.Context, p *pipeline.Plan, offline bool) 
 	if err != nil {
 		return err
 	}
+	env.NoBuild = true
 	if offline {
 		_, err = pipeline.MakeLocalKernels(ctx, env, p)
 	} else {

@@ -35,7 +35,6 @@ var (
 	makeError    = regexp.MustCompile(`^(?:make(?:\[\d+\])?: |\S*Makefile\S*:\d+: )?\*\*\* (.*)$`)
 	modpostError = regexp.MustCompile(`^ERROR: modpost: (.*)$`)
 	toolError    = regexp.MustCompile(`^(?:/bin/)?(?:sh|bash): (?:line )?\d+: (\S+): (?:not found|command not found)$`)
-	makeMiss     = regexp.MustCompile(`^(?:make(?:\[\d+\])?: )?(?:/bin/sh: )?(\S+): (?:Command not found|No such file or directory)$`)
 	makeGaveUp   = regexp.MustCompile(`\[.*\] (?:Error \d+|Interrupt|Terminated|Killed)`)
 	breakdown    = regexp.MustCompile(`internal compiler error|Killed signal terminated program|virtual memory exhausted|Cannot allocate memory|out of memory|Segmentation fault`)
 	fullDisk     = regexp.MustCompile(`(?i)no space left on device|Disk quota exceeded`)

@@ -31,7 +31,7 @@ var stepLine = regexp.MustCompile(`^  ([A-Z][A-Z0-9_]*)(?: \[[A-Z]\])?\s+(\S+)$`
 // others.
 func isObject(line string) (name string, ok bool) {
 	m := stepLine.FindStringSubmatch(line)
-	if m == nil || m[1] != "CC" && m[1] != "AS" || !strings.HasSuffix(m[2], ".o") {
+	if m == nil || m[1] != "CC" && m[1] != "AS" || !strings.HasSuffix(m[2], ".o") || m[2][0] == '/' { // tools are named by their whole path
 		return "", false
 	}
 	return m[2], true

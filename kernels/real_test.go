@@ -1,0 +1,52 @@
+package kernels
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"spindle/internal/proc/proctest"
+	"spindle/kernels/kbuild"
+)
+
+// TestSameKernel builds the smallest kernel of Debian's source twice, in two
+// directories with nothing in common, the second time without the compiler's
+// cache: the same bytes. Each build takes about six minutes of CPU time, so it
+// is for hosts that are there to test.
+func TestSameKernel(t *testing.T) {
+	if os.Getenv("CI") != "true" {
+		t.Skip("takes minutes: run with CI=true")
+	}
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	proctest.Need(t, "git", "make", "gcc", "perl", "ld", "flex", "bison", "bc", "gzip", "xz", "apt-get", "dpkg-deb")
+	env := Env{Store: openStore(t), AptDir: filepath.Join(cache(t), "apt"), Dir: filepath.Join(cache(t), "kernels")}
+	spec, _, err := plan(t.Context(), env, Source{Deb: "linux-source-6.12", Config: Parts{"tiny"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var images [][]byte
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "another/and/longer")} {
+		err := kbuild.Build(t.Context(), kbuild.Env{Dir: dir}, spec, func(r kbuild.Result) error {
+			image, err := os.ReadFile(r.Image)
+			images = append(images, image)
+			if bytes.Contains(image, []byte(dir)) {
+				t.Errorf("the image has %s in it", dir)
+			}
+			t.Logf("%s: %d objects, %d bytes", r.Release, r.Objects, len(image))
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(images[0], images[1]) {
+		t.Error("the images differ")
+	}
+	header, err := parseImage(images[0])
+	if err != nil || header.version == "" {
+		t.Errorf("%+v, %v", header, err)
+	}
+}
