@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"strings"
 
 	"spindle/reports/internal/text"
 	"spindle/reports/record"
@@ -17,6 +18,7 @@ func (p *page) broken() {
 				text.Clean(s.Arm), text.Clean(s.Condition.String()), s.Block, brokeHow(s.Outcome), p.notes.refer([]string{p.evidence(s)})))
 		}
 	}
+	items = append(items, p.breakRates()...)
 	for _, k := range p.comparisons {
 		if k.verdict.Kind == stat.Broken && k.metric.Primary && k.verdict.N > 0 {
 			items = append(items, fmt.Sprintf("%s, %s, the %s without a break: %s %s",
@@ -29,6 +31,39 @@ func (p *page) broken() {
 	}
 }
 
+// breakRates says of every cell that broke in how many boots it did, and how
+// often it may do so; against the baseline where there is one.
+func (p *page) breakRates() []string {
+	var out []string
+	for _, c := range p.manifest.Conditions {
+		base := p.breakRate(record.Cell{Arm: p.baseline(), Condition: c})
+		for _, arm := range p.manifest.Arms {
+			r := p.breakRate(record.Cell{Arm: arm.Name, Condition: c})
+			if r.Hits == 0 || r.Of < 2 {
+				continue
+			}
+			low, high := r.Interval()
+			s := fmt.Sprintf("%s, %s: breaks in %d of %d boots, so in %s to %s of boots (95"+text.NBSP+"%% interval)",
+				text.Clean(arm.Name), text.Clean(c.String()), r.Hits, r.Of, share(low), share(high))
+			if arm.Name != p.baseline() && base.Of > 0 {
+				s += fmt.Sprintf("; the baseline in %d of %d, p"+text.NBSP+"="+text.NBSP+"%s (Fisher)", base.Hits, base.Of, digits(r.Differs(base), 2))
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (p *page) breakRate(cell record.Cell) stat.Rate {
+	r := stat.Rate{Of: len(p.cells[cell])}
+	for _, s := range p.cells[cell] {
+		if s.Outcome.Kind != record.OK {
+			r.Hits++
+		}
+	}
+	return r
+}
+
 // reading explains the tables.
 func (p *page) reading() {
 	if len(p.arms()) == 0 {
@@ -37,11 +72,18 @@ func (p *page) reading() {
 	p.heading(2, "How to read this")
 	p.say("Each sample is a fresh boot of a fresh guest and a fresh mkfs. A block holds one sample of every arm under every condition; " +
 		"arms are compared within blocks, by ratio, so that drift of the host cancels.")
-	p.list([]string{
+	items := []string{
 		"a ± b: mean of the boots and half of its 95" + text.NBSP + "% interval, drift of the host from block to block included",
 		fmt.Sprintf("+10"+text.NBSP+"%% (8,"+text.NBSP+"12): a change and its 95"+text.NBSP+"%% interval (Student's t on the log ratios), "+
 			"claimed with a false-discovery rate of %.0f"+text.NBSP+"%% over all comparisons of this run (%d)", 100*fdr, p.family()),
 		"none (>" + text.NBSP + "2" + text.NBSP + "% shows): no change; one of 2" + text.NBSP + "% would have been seen with 80" + text.NBSP + "% probability at the noise observed",
+		"tails (max, p99 and higher) are compared by signed ranks, whose interval needs 6 pairs; a block that stands apart, or a run stopped at its limit, makes it ranks too",
 		"?: undecided; this run can tell neither a change nor that there is none of 10" + text.NBSP + "% or less; fewer than 3 pairs never can",
-	})
+	}
+	if auto := p.manifest.Auto; auto != nil {
+		looks := stat.Auto{Most: auto.Most}.Looks()
+		items = append(items, fmt.Sprintf("this run may stop at %s (after %s blocks), so each interval is one of %s"+text.NBSP+"%%: all of them together hold with 95"+text.NBSP+"%%",
+			plural(len(looks), "look", "looks"), strings.Trim(strings.Join(strings.Fields(fmt.Sprint(looks)), ", "), "[]"), digits(100-5/float64(len(looks)), 4)))
+	}
+	p.list(items)
 }

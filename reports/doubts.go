@@ -50,6 +50,9 @@ func (p *page) allDoubts(k *comparison) []string {
 			out = append(out, "undecided: without any spread there is no noise to judge by")
 		}
 		out = append(out, k.verdict.Warnings...)
+		if k.metric.Primary {
+			out = append(out, p.scatter(k)...)
+		}
 	}
 	if len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
 		base := p.cells[record.Cell{Arm: p.baseline(), Condition: k.condition}]
@@ -200,4 +203,24 @@ func plural(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// scatterLevel is from which p on a change of scatter is worth a remark.
+const scatterLevel = 0.02
+
+// scatter says where an arm's boots differ among themselves by far more, or
+// far less, than the baseline's: a mean alone would not show that.
+func (p *page) scatter(k *comparison) []string {
+	base := p.values(record.Cell{Arm: p.baseline(), Condition: k.condition}, k.metric.Name)
+	arm := p.values(record.Cell{Arm: k.arm, Condition: k.condition}, k.metric.Name)
+	if stat.Scatter(base, arm) > scatterLevel {
+		return nil
+	}
+	a, b := stat.Describe(base).CV, stat.Describe(arm).CV
+	word := "more"
+	if b < a {
+		word = "less"
+	}
+	return []string{fmt.Sprintf("the arm's boots scatter %s among themselves: CV %s against %s (F test, p"+text.NBSP+"="+text.NBSP+"%s)",
+		word, share(b), share(a), digits(stat.Scatter(base, arm), 2))}
 }

@@ -2,7 +2,9 @@ package reports
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"spindle/reports/internal/plots"
@@ -35,28 +37,53 @@ func (a *analysis) draw() ([]picture, error) {
 			}
 		}
 		for _, c := range g.conditions {
-			l, ok, err := a.overTime(g, c)
-			if err != nil {
+			if err := a.drawCondition(g, c, add); err != nil {
 				return nil, err
-			}
-			if ok {
-				pic, err := l.Draw()
-				if err := add(record.Slug("time", c.Drive, c.Filesystem, c.Scheduler, g.workload.Name), pic, err); err != nil {
-					return nil, err
-				}
-			}
-			if l, ok, err = a.overRequests(g, c); err != nil {
-				return nil, err
-			}
-			if ok {
-				pic, err := l.Draw()
-				if err := add(record.Slug("requests", c.Drive, c.Filesystem, c.Scheduler, g.workload.Name), pic, err); err != nil {
-					return nil, err
-				}
 			}
 		}
 	}
 	return out, nil
+}
+
+// drawCondition makes the plots of one condition: its counters over time, all
+// samples and then one of each arm in full, and its latencies.
+func (a *analysis) drawCondition(g group, c record.Condition, add func(string, plots.Picture, error) error) error {
+	at := []string{c.Drive, c.Filesystem, c.Scheduler, g.workload.Name}
+	if c.Setup != "" {
+		at = append(at, c.Setup)
+	}
+	named := func(kind string) string { return record.Slug(append([]string{kind}, at...)...) }
+	l, ok, err := a.overTime(g, c)
+	if err != nil {
+		return err
+	}
+	if ok {
+		pic, err := l.Draw()
+		if err := add(named("time"), pic, err); err != nil {
+			return err
+		}
+	}
+	s, ok, err := a.iostat(g, c)
+	if err != nil {
+		return err
+	}
+	if ok {
+		pic, err := s.Draw()
+		if err := add(named("iostat"), pic, err); err != nil {
+			return err
+		}
+	}
+	tails, err := a.tails(g, c)
+	if err != nil {
+		return err
+	}
+	for _, what := range slices.Sorted(maps.Keys(tails)) {
+		pic, err := tails[what].Draw()
+		if err := add(named("latency-"+what), pic, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *analysis) armNames() []string {

@@ -287,6 +287,19 @@ func (p *page) opening() {
 		p.say("CPU-bound: %s, in %d of %s.", p.cpuNote(), bound, plural(len(p.manifest.Conditions), "condition", "conditions"))
 	}
 	p.say("%s", p.counted())
+	if d := p.decision; d != nil {
+		p.say("The run repeats until it has decided: %s.", text.Clean(d.Why))
+	}
+	if p.turned != "" {
+		p.say("The compared axis is %s, which the run was not laid out for: its values ran in the same blocks but not next to each other, so drift of the host within a block is in the noise.", p.turned)
+	}
+	if len(p.runs) > 1 {
+		var parts []string
+		for _, r := range p.runs {
+			parts = append(parts, fmt.Sprintf("%s (%s, %s)", text.Clean(r.name), plural(r.blocks, "block", "blocks"), r.manifest.Started.UTC().Format("2006-01-02 15:04")+" UTC"))
+		}
+		p.say("Merged from %s of one plan: %s. Their blocks are numbered on; each is compared within itself.", plural(len(p.runs), "run", "runs"), strings.Join(parts, ", "))
+	}
 }
 
 // others says what the metrics beside the primary ones show.

@@ -22,7 +22,7 @@ type Held struct {
 // and a break if it breaks again. What was undecided held nothing.
 func Again(then, now *Report) Held {
 	var h Held
-	p := &page{analysis: now.a}
+	p, first := &page{analysis: now.a}, &page{analysis: then.a}
 	t := text.Table{Head: []string{"", "where", "what", "then", "now"}}
 	var rows []string
 	for _, k := range then.a.comparisons {
@@ -44,16 +44,19 @@ func Again(then, now *Report) Held {
 			continue
 		}
 		unit := then.a.unit(k.condition, k.metric)
-		was, is := p.bare(k, unit), "not measured"
+		was, is := first.bare(k, unit), "not measured"
 		if other != nil {
 			is = p.bare(other, unit)
 		}
-		where := text.Clean(k.condition.String())
+		where, what := first.where(k.condition), text.Clean(k.metric.Name)
+		if len(then.a.manifest.Workloads) > 1 {
+			what = text.Clean(then.a.workload(k.condition).Name + " " + k.metric.Name)
+		}
 		if len(then.a.arms()) > 1 {
 			where = text.Clean(k.arm) + ": " + where
 		}
-		t.Rows = append(t.Rows, []string{word, where, text.Clean(k.metric.Name), text.Clean(was), text.Clean(is)})
-		rows = append(rows, fmt.Sprintf("%s: %s, %s: then %s, now %s", word, where, text.Clean(k.metric.Name), text.Clean(was), text.Clean(is)))
+		t.Rows = append(t.Rows, []string{word, where, what, text.Clean(was), text.Clean(is)})
+		rows = append(rows, fmt.Sprintf("%s: %s, %s: then %s, now %s", word, where, what, text.Clean(was), text.Clean(is)))
 	}
 	p.heading(1, h.title(text.Clean(then.a.manifest.Name)))
 	if differ := kept(then.a.manifest, now.a.manifest); len(differ) > 0 {

@@ -266,6 +266,9 @@ func hours(s float64) string {
 
 // hostItem names the host and how quiet it was.
 func (p *page) hostItem() string {
+	if hosts := p.hosts(); len(hosts) > 1 {
+		return text.Clean("hosts: " + strings.Join(hosts, "; "))
+	}
 	h := p.manifest.Machine.Host
 	s := fmt.Sprintf("host: %s, %s, %s memory, Linux %s", h.CPU, plural(h.CPUs, "CPU", "CPUs"), size(h.MemoryBytes), h.Kernel)
 	if h.OS != "" {
@@ -287,7 +290,7 @@ func (p *page) hostItem() string {
 // againItem says how to make the run again.
 func (p *page) againItem() string {
 	m := p.manifest
-	s := fmt.Sprintf("again: spindle run plan.yaml (in this directory; seed"+text.NBSP+"%d, plan's sha256 %s); this run was made by spindle %s", m.Seed, short(m.Plan.Hash), m.Spindle)
+	s := fmt.Sprintf("again: spindle reproduce DIR, with this run's directory (seed"+text.NBSP+"%d, plan's sha256 %s); this run was made by spindle %s", m.Seed, m.Plan.Hash, m.Spindle)
 	if len(m.Command) > 0 {
 		s += " with: " + strings.Join(m.Command, " ")
 	}

@@ -96,6 +96,23 @@ func (p *page) results() {
 				p.compared(g, m, arm)
 			}
 		}
+		p.pictures(g)
+	}
+}
+
+// pictures puts the plots of a section's conditions behind its tables.
+func (p *page) pictures(g group) {
+	for _, c := range g.conditions {
+		at := []string{c.Drive, c.Filesystem, c.Scheduler, g.workload.Name}
+		if c.Setup != "" {
+			at = append(at, c.Setup)
+		}
+		for _, x := range []struct{ kind, title string }{
+			{"time", "counters over time, every sample"}, {"iostat", "one sample of each arm over time"},
+			{"latency-fsync", "fsync latencies"}, {"latency-write", "write latencies"},
+		} {
+			p.figure(record.Slug(append([]string{x.kind}, at...)...), p.label(g, c)+": "+x.title)
+		}
 	}
 }
 

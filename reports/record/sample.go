@@ -7,6 +7,8 @@ const (
 	ConsoleLog = "console.log"     // the guest's serial console
 	Diskstats  = "diskstats.jsonl" // /proc/diskstats over time
 	Vmstat     = "vmstat.jsonl"    // /proc/vmstat over time
+
+	FsyncTester = "fsync-tester.json" // every latency of the workload of that name
 )
 
 // Direction says which way a metric is better.
