@@ -22,12 +22,13 @@ func run(ctx context.Context, a *app, args []string) error {
 	out := f.String("o", "", "`directory` of the run (default runs/NAME-DATE-TIME)")
 	resume := f.String("resume", "", "go on with the interrupted run in `DIR`")
 	gate := f.Bool("gate", false, "exit 1 if a verdict is worse or broken")
+	aa := f.Bool("aa", false, "run the baseline once more beside the arms: where it differs from itself, nothing is claimed")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 	if *resume != "" {
-		if len(rest) > 0 || *out != "" {
+		if len(rest) > 0 || *out != "" || *aa {
 			return f.wrong("--resume takes its plan and its place from the run directory")
 		}
 		return a.resume(ctx, *resume, *gate)
@@ -38,6 +39,9 @@ func run(ctx context.Context, a *app, args []string) error {
 	p, err := a.loadPlan(rest[0])
 	if err != nil {
 		return err
+	}
+	if *aa {
+		p.AddControl()
 	}
 	return a.measure(ctx, p, *out, *gate)
 }

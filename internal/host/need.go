@@ -129,6 +129,8 @@ func allNeeds() []Need {
 			Packages: packages("libnbd-bin", "libnbd", "libnbd")},
 		{Program: "nbdcopy", Use: Tests, For: "libnbd's copier, a peer",
 			Packages: packages("libnbd-bin", "libnbd", "libnbd")},
+		{Program: "prove", Use: Tests, For: "reads TAP, a peer",
+			Packages: packages("perl", "perl-Test-Harness", "perl")},
 		{Program: "dpkg", Use: Tests, For: "compares versions, a peer",
 			Packages: packages("dpkg", "dpkg", "dpkg")},
 		{Program: "unsquashfs", Use: Tests, For: "unpacks root file systems, a peer",
