@@ -50,6 +50,7 @@ func (c *checker) check() {
 	c.machine()
 	c.sources()
 	c.drives()
+	c.virtual()
 	c.arms()
 	c.conditions()
 	c.workloads()

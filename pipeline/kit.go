@@ -34,18 +34,20 @@ type Kit struct {
 // Prepare makes what the plan's samples share: kernels, root image, an
 // initramfs per kernel; and finds the accelerator by a real boot.
 func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
-	qemu, err := proc.LookPath("qemu-system-x86_64")
-	if err != nil {
-		return nil, err
+	k := &Kit{Initrd: map[string]string{}, Broken: map[string]error{}}
+	var err error
+	if !p.Virtual() {
+		if k.QEMU, err = proc.LookPath("qemu-system-x86_64"); err != nil {
+			return nil, err
+		}
+		if k.Version, err = machine.Version(ctx, k.QEMU); err != nil {
+			return nil, err
+		}
 	}
-	k := &Kit{QEMU: qemu, Initrd: map[string]string{}, Broken: map[string]error{}}
-	if k.Version, err = machine.Version(ctx, qemu); err != nil {
+	if err := p.CheckAccel(ctx, env); err != nil {
 		return nil, err
 	}
 	if k.Disks, err = p.CheckHost(ctx, passthrough.ThisHost()); err != nil {
-		return nil, err
-	}
-	if err := p.CheckAccel(ctx, env); err != nil {
 		return nil, err
 	}
 	if k.Kernels, err = p.makeKernels(ctx, env, func(kernels.Source) bool { return true }, k.Broken); err != nil {
@@ -67,6 +69,10 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 		if k.Initrd[name], err = initramfs(ctx, env, p, k.Kernels[name], agent); err != nil {
 			return nil, fmt.Errorf("make initramfs for kernel %s: %w", name, err)
 		}
+	}
+	if p.Virtual() {
+		k.Accel = virtualAccel
+		return k, nil
 	}
 	k.Accel, err = k.accelerator(ctx, env, p)
 	return k, err

@@ -12,6 +12,7 @@ import (
 
 	"spindle/pipeline/drive"
 	"spindle/pipeline/drive/passthrough"
+	"spindle/pipeline/machine/uml"
 	"spindle/reports/record"
 )
 
@@ -31,6 +32,9 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 			QEMU: k.Version, Accel: string(k.Accel), CPUs: p.Machine.CPUs, CPUModel: "max",
 			MemoryBytes: int64(p.Machine.Memory), Host: thisHost(),
 		},
+	}
+	if p.Virtual() {
+		m.Machine.CPUModel, m.Machine.AccelWhy = "", uml.DefaultCost.String()
 	}
 	if p.Machine.Libvirt != "" {
 		m.Machine.QEMU += " through libvirt, " + p.Machine.Libvirt

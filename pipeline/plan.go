@@ -51,6 +51,7 @@ type Plan struct {
 type Machine struct {
 	Memory    unit.Size     `yaml:"memory"` // default 1 GiB
 	CPUs      int           `yaml:"cpus"`   // default 1
+	Time      string        `yaml:"time"`   // real or virtual; default real
 	Accel     string        `yaml:"accel"`  // auto, kvm or tcg; default auto
 	BootLimit unit.Duration `yaml:"boot-limit"`
 	Libvirt   string        `yaml:"libvirt"` // URI of the daemon that runs QEMU; "" is none
@@ -84,7 +85,7 @@ const (
 func Load(file string, text []byte) (*Plan, error) {
 	s := &source{file: file}
 	p := &Plan{
-		Machine: Machine{Memory: defaultMemory, CPUs: defaultCPUs, Accel: defaultAccel, BootLimit: defaultBootLimit},
+		Machine: Machine{Memory: defaultMemory, CPUs: defaultCPUs, Time: realTime, Accel: defaultAccel, BootLimit: defaultBootLimit},
 		Repeat:  defaultRepeat,
 		Seed:    defaultSeed,
 		File:    file,
@@ -97,6 +98,7 @@ func Load(file string, text []byte) (*Plan, error) {
 		d.fields(p.root, reflect.ValueOf(p).Elem())
 		c := checker{source: s, plan: p, root: p.root}
 		c.plan.defaultDrives()
+		c.plan.virtualDrives()
 		c.shrink()
 		c.check()
 	}

@@ -25,6 +25,9 @@ func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell rec
 	if err := k.Broken[p.Arm(cell.Arm).Kernel]; err != nil {
 		return brokenSample(env, k, block, cell, dir, err)
 	}
+	if p.Virtual() {
+		return carryOutVirtual(ctx, env, k, p, block, cell, dir)
+	}
 	s := record.Sample{
 		Block: block, Cell: cell, Started: env.Now().UTC(), Accel: string(k.Accel),
 		Outcome: record.Outcome{Kind: record.OK},
@@ -81,7 +84,7 @@ func (r *rig) work(ctx context.Context, k *Kit, p *Plan, s *record.Sample, dir s
 	if err := r.machine.Stop(ctx); err != nil {
 		return err
 	}
-	r.trouble(s)
+	trouble(s, r.machine.Ending().Findings)
 	return nil
 }
 
@@ -139,8 +142,8 @@ func clocksAgree(s *record.Sample) error {
 // A stall that the kernel reported and got over is a warning, since a busy
 // host makes an emulated CPU stall too; the workload's own figures show it if
 // it mattered.
-func (r *rig) trouble(s *record.Sample) {
-	for _, f := range r.machine.Ending().Findings {
+func trouble(s *record.Sample, findings []machine.Finding) {
+	for _, f := range findings {
 		switch {
 		case f.Reason == machine.Oops && s.Outcome.Kind == record.OK:
 			s.Outcome = record.Outcome{Kind: record.KernelFault, Reason: string(f.Reason), Detail: f.Text, Log: record.ConsoleLog, Line: f.Line}

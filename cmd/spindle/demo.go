@@ -24,7 +24,7 @@ func demo(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.measure(ctx, p, *out, false)
+	return a.measure(ctx, p, *out, false, false)
 }
 
 // equip sees to it that the host has what a run needs.

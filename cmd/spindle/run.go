@@ -22,6 +22,7 @@ func run(ctx context.Context, a *app, args []string) error {
 	out := f.String("o", "", "`directory` of the run (default runs/NAME-DATE-TIME)")
 	resume := f.String("resume", "", "go on with the interrupted run in `DIR`")
 	gate := f.Bool("gate", false, "exit 1 if a verdict is worse or broken")
+	twice := f.Bool("check-determinism", false, "make every sample twice and fail where the two differ (virtual time)")
 	aa := f.Bool("aa", false, "run the baseline once more beside the arms: where it differs from itself, nothing is claimed")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -40,10 +41,13 @@ func run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if *twice && !p.Virtual() {
+		return f.wrong("--check-determinism is for plans with machine: {time: virtual}")
+	}
 	if *aa {
 		p.AddControl()
 	}
-	return a.measure(ctx, p, *out, *gate)
+	return a.measure(ctx, p, *out, *gate, *twice)
 }
 
 // loadPlan reads the plan at path, or the embedded plan of that name where no
@@ -100,11 +104,12 @@ func (a *app) env() (pipeline.Env, error) {
 }
 
 // measure runs a plan into a new run directory and reports it.
-func (a *app) measure(ctx context.Context, p *pipeline.Plan, dir string, gate bool) error {
+func (a *app) measure(ctx context.Context, p *pipeline.Plan, dir string, gate, twice bool) error {
 	env, err := a.env()
 	if err != nil {
 		return err
 	}
+	env.Twice = twice
 	if dir == "" {
 		dir = filepath.Join("runs", p.Name+"-"+a.now().Format("20060102-150405"))
 	}
