@@ -3,8 +3,11 @@
 // them.
 //
 // A plan names a [Spec], the host sends a [Job] with it into the guest, and
-// [Do] carries it out and gives a [Result]. The programs are GNU dd, fsync-tester
-// (the buffered writeback torture program of Ted Ts'o and Chris Mason) and fio.
+// [Do] carries it out and gives a [Result]. The programs are GNU dd, fio, any
+// command, and those of the mails that writeback was argued about in, which are
+// written anew: fsync-tester (package torture), read-to-pipe (pipe), ioperf, an
+// application's start (startup) and many small files (create). Others may run
+// beside one.
 //
 // It promises that every setting is read back from the kernel before the clock
 // starts, that nothing of our own is left running on the drive then (a file

@@ -38,6 +38,7 @@ type app struct {
 	now     func() time.Time
 	log     *progress.Log
 	command []string // as typed, for the manifest
+	scale   string   // of plans, instead of their own; "" leaves it
 }
 
 // thisHost is the app of a real command line.

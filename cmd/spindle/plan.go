@@ -65,6 +65,7 @@ func (a *app) planFlags(name string) *flags {
 
 func planCheck(ctx context.Context, a *app, args []string) error {
 	f := a.planFlags("plan check")
+	f.StringVar(&a.scale, "scale", "", "`share` of the plan's memory, files and caches instead of its own, such as 1/8")
 	offline := f.Bool("offline", false, "do not fetch packages to look at the kernels' configurations")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -78,6 +79,7 @@ func planCheck(ctx context.Context, a *app, args []string) error {
 
 func planLayout(_ context.Context, a *app, args []string) error {
 	f := a.planFlags("plan layout")
+	f.StringVar(&a.scale, "scale", "", "`share` of the plan's memory, files and caches instead of its own, such as 1/8")
 	asJSON := f.Bool("json", false, "for programs")
 	rest, err := f.parse(args)
 	if err != nil {

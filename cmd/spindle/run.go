@@ -24,12 +24,13 @@ func run(ctx context.Context, a *app, args []string) error {
 	gate := f.Bool("gate", false, "exit 1 if a verdict is worse or broken")
 	twice := f.Bool("check-determinism", false, "make every sample twice and fail where the two differ (virtual time)")
 	aa := f.Bool("aa", false, "run the baseline once more beside the arms: where it differs from itself, nothing is claimed")
+	f.StringVar(&a.scale, "scale", "", "`share` of the plan's memory, files and caches instead of its own, such as 1/8")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 	if *resume != "" {
-		if len(rest) > 0 || *out != "" || *aa {
+		if len(rest) > 0 || *out != "" || *aa || a.scale != "" {
 			return f.wrong("--resume takes its plan and its place from the run directory")
 		}
 		return a.resume(ctx, *resume, *gate)
@@ -56,14 +57,23 @@ func (a *app) loadPlan(path string) (*pipeline.Plan, error) {
 	text, err := readPlan(path)
 	if errors.Is(err, os.ErrNotExist) {
 		if text, ok := pipeline.Embedded(path); ok {
-			return pipeline.Load(path+".yaml", text)
+			return pipeline.Load(path+".yaml", a.scaled(text))
 		}
 	}
 	if err != nil {
 		return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("read plan: %w", err),
 			Hint: "besides files, these plans are built in: " + strings.Join(pipeline.EmbeddedNames(), ", ")}
 	}
-	return pipeline.Load(path, text)
+	return pipeline.Load(path, a.scaled(text))
+}
+
+// scaled gives a plan's text with the scale of the command line. A run's record
+// has this text, so that it is done again as it was.
+func (a *app) scaled(text []byte) []byte {
+	if a.scale == "" {
+		return text
+	}
+	return pipeline.WithScale(text, a.scale)
 }
 
 // maxPlan is far beyond any plan; what is larger is something else.

@@ -17,6 +17,7 @@ func shell(ctx context.Context, a *app, args []string) error {
 	f := a.flags("shell")
 	arm := f.String("arm", "", "`arm` of the plan (default the first)")
 	condition := f.String("condition", "", "`words` that pick a condition, such as \"xfs bfq\" (default the first)")
+	f.StringVar(&a.scale, "scale", "", "`share` of the plan's memory, files and caches instead of its own, such as 1/8")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err

@@ -157,6 +157,8 @@ func allNeeds() []Need {
 			Packages: packages("mount", "util-linux", "util-linux")},
 		{Program: "sfdisk", Use: Tests, For: "makes partitions",
 			Packages: packages("fdisk", "util-linux", "util-linux")},
+		{Program: "iostat", Use: Tests, For: "what the columns made of diskstats are compared with",
+			Packages: packages("sysstat", "sysstat", "sysstat")},
 		{Program: "unshare", Use: Tests, For: "hides the host from a libvirtd",
 			Packages: packages("util-linux", "util-linux", "util-linux")},
 		{Program: "partx", Use: Tests, For: "shows the kernel partitions",
