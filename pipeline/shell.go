@@ -24,6 +24,9 @@ import (
 // The status is that of the shell, or 128 and the signal that ended it, as
 // shells have it.
 func Shell(ctx context.Context, env Env, p *Plan, cell record.Cell, in *os.File, out io.Writer) (status int, err error) {
+	if p.Virtual() {
+		return 0, fault.Planf("open a shell: a guest in virtual time cannot be spoken to, its clock stands still while somebody types; without machine: {time: virtual}, and with a kernel for a machine, there is one")
+	}
 	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
 		return 0, fmt.Errorf("make temporary directory: %w", err)
 	}

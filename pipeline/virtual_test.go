@@ -56,6 +56,17 @@ func TestVirtualPlan(t *testing.T) {
 	}
 }
 
+// Nobody can speak to such a guest.
+func TestVirtualShell(t *testing.T) {
+	p, err := Load("v.yaml", []byte(virtualPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Shell(t.Context(), Env{}, p, record.Cell{}, nil, nil); fault.Of(err) != fault.Plan {
+		t.Errorf("error %v, want one of the plan", err)
+	}
+}
+
 // What varies between blocks does, and is the same each time.
 func TestVirtualSeeds(t *testing.T) {
 	a, b := seedsOf(1), seedsOf(2)
