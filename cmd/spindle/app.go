@@ -214,7 +214,7 @@ func (f *flags) wrong(format string, args ...any) error {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "spindle tells whether a change to Linux made writeback better or worse.\n\nusage: spindle VERB [ARGUMENTS]\n\n")
 	for _, v := range verbs() {
-		fmt.Fprintf(w, "  %-8s %s\n", v.name, v.short)
+		fmt.Fprintf(w, "  %-9s %s\n", v.name, v.short)
 	}
 	fmt.Fprint(w, `
 spindle VERB -h says more. Files: $SPINDLE_CACHE, else $XDG_CACHE_HOME/spindle,

@@ -17,6 +17,11 @@ func compare(_ context.Context, a *app, args []string) error {
 	if len(rest) < 2 {
 		return f.wrong("wants two run directories or more, of one plan")
 	}
+	for _, dir := range rest {
+		if err := isRunDir("compare", dir); err != nil {
+			return err
+		}
+	}
 	r, err := reports.Merge(rest)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // it is about has a verdict of worse.
 func TestFinish(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := writeRun(dir, 5); err != nil {
+	if err := writeRun(dir, 5, 0); err != nil {
 		t.Fatal(err)
 	}
 	product := filepath.Join(dir, "report.md") + "\n"

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,10 +13,16 @@ import (
 )
 
 func recordRun(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: record DIR")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: record DIR [DAYS-LATER]")
 	}
-	ts.Check(writeRun(ts.MkAbs(args[0]), 5))
+	days := 0
+	if len(args) == 2 {
+		var err error
+		days, err = strconv.Atoi(args[1])
+		ts.Check(err)
+	}
+	ts.Check(writeRun(ts.MkAbs(args[0]), 5, days))
 }
 
 // doneRun writes one with nothing left to measure.
@@ -23,16 +30,16 @@ func doneRun(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: done DIR")
 	}
-	ts.Check(writeRun(ts.MkAbs(args[0]), 4))
+	ts.Check(writeRun(ts.MkAbs(args[0]), 4, 0))
 }
 
 // writeRun writes a run of two arms under one condition: four blocks in which
 // the second takes about a tenth longer; of more blocks the rest is not yet
 // measured.
-func writeRun(dir string, blocks int) error {
+func writeRun(dir string, blocks, days int) error {
 	runtime := record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower, Primary: true}
 	condition := record.Condition{Drive: "sata", Filesystem: "ext4", Scheduler: "bfq", Workload: "dd"}
-	began := time.Date(2026, 11, 30, 9, 12, 0, 0, time.UTC)
+	began := time.Date(2026, 11, 30+days, 9, 12, 0, 0, time.UTC)
 	m := record.Manifest{
 		Name: "wbt", Spindle: "v0.1.0", Command: []string{"spindle", "run", "wbt.yaml"}, Started: began, Seed: 1,
 		Plan: record.Plan{Path: "wbt.yaml", Text: "name: wbt\n"}, Compare: "arm",

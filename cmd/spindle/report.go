@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"spindle/internal/fault"
 	"spindle/reports"
 )
 
@@ -36,6 +37,9 @@ func report(_ context.Context, a *app, args []string) error {
 	if len(rest) != 1 {
 		return f.wrong("wants one run directory")
 	}
+	if err := isRunDir("report", rest[0]); err != nil {
+		return err
+	}
 	r, err := reports.Open(rest[0])
 	if err != nil {
 		return err
@@ -48,8 +52,21 @@ func report(_ context.Context, a *app, args []string) error {
 	return a.show(f, r, o)
 }
 
+// isRunDir refuses a file where a run directory is wanted.
+func isRunDir(verb, path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return nil // what is not there is for the reader to say
+	}
+	return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("%s %s: a file, not a run directory", verb, path),
+		Hint: fmt.Sprintf("give the directory that spindle run made: spindle %s %s", verb, filepath.Dir(path))}
+}
+
 // show prints a report or writes its files.
 func (a *app) show(f *flags, r *reports.Report, o reportFlags) error {
+	for _, w := range r.Summary().Warnings {
+		a.log.Printf("warning: %s", w)
+	}
 	if *o.baseline != "" && *o.axis == "" {
 		return f.wrong("--baseline is a value of what --compare names")
 	}

@@ -27,6 +27,9 @@ func reproduce(ctx context.Context, a *app, args []string) error {
 	case *with != "" && *out != "":
 		return f.wrong("--with names a run that is there, -o one to be made")
 	}
+	if err := isRunDir("reproduce", rest[0]); err != nil {
+		return err
+	}
 	then, err := reports.Open(rest[0])
 	if err != nil {
 		return err
