@@ -14,19 +14,23 @@ import (
 // it takes the first that it is allowed. On a busy host a thread of default
 // priority wakes 4 to 10 ms late, and later.
 //
-// A thread under SCHED_DEADLINE goes before everything, for 1 ms in 4; it uses
-// some 20 µs an answer. The bound is why it is not SCHED_FIFO: Go's runtime has
-// places where a thread spins until another, perhaps one that it has just
-// pushed off the CPU, takes a step. A nice value counts only within a session
-// where the kernel groups tasks by session (sched_autogroup). The short slice
-// lets a thread interrupt another of equal right when it wakes, on Linux 6.12
-// and newer; it needs no privilege.
+// A thread under SCHED_DEADLINE goes before everything, for 0.3 ms in 1; it uses
+// some 20 µs an answer, and 0.1 ms where 128 KiB are to be copied. One that has
+// used up its share waits for the next period. So the period is short: with one
+// of 4 ms, a reader that had fallen behind and was catching up from the drive's
+// read-ahead was held up for longer than what was read ahead lasted.
+//
+// The bound is why it is not SCHED_FIFO: Go's runtime has places where a thread
+// spins until another, perhaps one that it has just pushed off the CPU, takes a
+// step. A nice value counts only within a session where the kernel groups tasks
+// by session (sched_autogroup). The short slice lets a thread interrupt another
+// of equal right when it wakes, on Linux 6.12 and newer; it needs no privilege.
 var urgency = []struct {
 	name string
 	attr unix.SchedAttr
 }{
 	{"deadline", unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
-		Runtime: 1e6, Deadline: 4e6, Period: 4e6}},
+		Runtime: 300e3, Deadline: 1e6, Period: 1e6}},
 	{"nice -15", unix.SchedAttr{Policy: unix.SCHED_NORMAL, Nice: -15, Runtime: 100e3}},
 	{"short slice", unix.SchedAttr{Policy: unix.SCHED_NORMAL, Runtime: 100e3}},
 }

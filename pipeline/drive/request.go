@@ -16,6 +16,7 @@ type request struct {
 	done    func(error)
 	arrived time.Duration // monotonic
 	due     time.Duration // monotonic, when the answer should leave; 0 if untimed
+	alone   bool          // no other was in the drive when it came
 	halves  atomic.Int32
 	err     error         // of the data
 	cut     atomic.Uint32 // the error number of a request that was cut off
@@ -25,6 +26,7 @@ type request struct {
 func (d *Drive) take(q *request) {
 	d.outstanding++
 	d.depth++
+	q.alone = d.depth == 1
 	q.arrived = monotonic()
 	q.halves.Store(1)
 	d.rec.arrived(q, d.depth)
@@ -127,16 +129,22 @@ func (d *Drive) advance(to time.Duration) {
 }
 
 // start begins with the data. It has its own goroutine, so that storage of the
-// host that is slow holds up neither the next request nor the alarm.
+// host that is slow holds up neither the next request nor the alarm; but for a
+// request that is alone in the drive, which nobody waits behind and which would
+// only wait for another thread.
 func (q *request) start() {
-	if q.Op == nbd.Flush || q.err != nil {
+	switch {
+	case q.Op == nbd.Flush || q.err != nil:
 		q.half()
-		return
-	}
-	go func() {
+	case q.alone:
 		q.err = q.carry()
 		q.half()
-	}()
+	default:
+		go func() {
+			q.err = q.carry()
+			q.half()
+		}()
+	}
 }
 
 // carry moves the data.
