@@ -41,7 +41,7 @@ func (c *checker) conditions() {
 				continue
 			}
 			if v := axis.values[i]; !slices.Contains(axis.known, v) {
-				c.value(item, "%s%s", unknown(axis.kind, v, axis.known), formerly(v))
+				c.value(item, "%s", unknown(axis.kind, v, axis.known))
 			}
 		}
 	}
@@ -63,7 +63,7 @@ func filesystems() []string {
 	return all
 }
 
-// formerly adds what became of schedulers that older texts name.
+// formerly adds why kernels of today do not have a scheduler.
 func formerly(scheduler string) string {
 	switch scheduler {
 	case "cfq":

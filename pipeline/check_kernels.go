@@ -50,7 +50,7 @@ func (p *Plan) checkKernels(s *source, made map[string]kernels.Artifact) error {
 			}
 			lacks = slices.DeleteFunc(lacks, func(l string) bool { return slices.Contains(guest, l) })
 			if len(lacks) > 0 {
-				s.value(d.at, "kernel %s (%s) lacks %s", name, a.Source, strings.Join(lacks, "; "))
+				s.value(d.at, "kernel %s (%s) lacks %s%s", name, a.Source, strings.Join(lacks, "; "), formerly(d.need.Scheduler))
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func allNeeds() []Need {
 		{Program: "bc", Use: Optional, For: "builds kernels",
 			Packages: packages("bc", "bc", "bc")},
 		{Program: "perl", Use: Optional, For: "builds kernels",
-			Packages: packages("perl", "perl-interpreter", "perl")},
+			Packages: packages("perl-base", "perl-interpreter", "perl")},
 		{Program: "gzip", Use: Optional, For: "packs kernels that are built",
 			Packages: packages("gzip", "gzip", "gzip")},
 		{File: "/usr/include/gelf.h", label: "libelf's headers", Use: Optional, For: "builds the kernel's objtool",
