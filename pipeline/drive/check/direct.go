@@ -54,7 +54,10 @@ type Result struct {
 	// Early is how much before they were due answers left, to make up for the
 	// way.
 	Early time.Duration `json:"early_ns"`
-	Rows  []Row         `json:"rows"`
+	// Steal is the part of the host's CPU time that a hypervisor took, 0 to 1.
+	// Answers are late by what it takes at the wrong moment.
+	Steal float64 `json:"steal"`
+	Rows  []Row   `json:"rows"`
 }
 
 // Over gives the rows whose error is beyond the bound.
@@ -119,6 +122,7 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 	}
 	defer remove()
 	b := bench{spec: s, o: o, dev: dev, dir: dir}
+	all, stolen := cpuTime()
 	o.Log.Status(0, 0, 0, "gauging the way to fio and back")
 	err = b.with(ctx, 0, func() (err error) { res.Early, err = b.gauge(ctx); return err })
 	if err != nil {
@@ -138,6 +142,9 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 		return b.drive.Err()
 	})
 	o.Log.Clear()
+	if a, s := cpuTime(); a > all {
+		res.Steal = (s - stolen) / (a - all)
+	}
 	return res, err
 }
 

@@ -18,6 +18,9 @@ func (r Result) Text() string {
 	if r.Urgency != "" {
 		fmt.Fprintf(&b, "; timing thread: %s", r.Urgency)
 	}
+	if r.Steal >= 0.001 {
+		fmt.Fprintf(&b, "\na hypervisor took %.1f %% of this host's CPU time, and answers are late by it", r.Steal*100)
+	}
 	b.WriteString("\n\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	fmt.Fprint(w, "load\tdepth\tmodel\tmeasured\terror\tbound\tlate p50\tlate p99\n")
