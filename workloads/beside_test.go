@@ -213,3 +213,20 @@ func TestBesideSpace(t *testing.T) {
 		t.Errorf("%g s, want %g", got, want)
 	}
 }
+
+// fio that is cut short reports what it had done, and exits with 128.
+func TestBesideFio(t *testing.T) {
+	proctest.Need(t, "fio")
+	s := fakeSystem(t)
+	job := mounted(t, s, `
+- command: {run: sleep 1}
+  beside: [{fio: {options: {rw: randwrite, bs: 4k, size: 1m, time_based: 1, runtime: 60}}}]
+`)
+	res, _ := do(t, s, job)
+	if res.Outcome.Kind != record.OK {
+		t.Fatalf("outcome %+v", res.Outcome)
+	}
+	if v := value(t, res, "fio-randwrite: write iops"); v <= 0 {
+		t.Errorf("%g writes a second", v)
+	}
+}
