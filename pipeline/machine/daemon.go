@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 
 	"spindle/internal/fault"
 )
 
-// daemon is a libvirtd, and the means to be reached from where it runs.
+// daemon is a libvirtd.
 type daemon struct {
-	socket string
+	socket string   // "" is where daemons listen by default
+	ssh    []string // arguments of ssh to its host; nil for this one
 }
 
 // daemonSockets are where daemons listen: the one for all hypervisors, and the
@@ -22,18 +24,49 @@ var daemonSockets = []string{"/run/libvirt/libvirt-sock", "/run/libvirt/virtqemu
 // machines can be had by it. Errors are the plan's.
 func parseLibvirt(uri string) (daemon, error) {
 	u, err := url.Parse(uri)
-	switch {
-	case err != nil:
+	if err != nil {
 		return daemon{}, fault.Planf("libvirt: %w", err)
-	case u.Scheme != "qemu" && u.Scheme != "qemu+unix", u.Host != "", u.Path != "/system":
-		return daemon{}, fault.Planf("libvirt %q: want qemu:///system", uri)
 	}
-	for key := range u.Query() {
-		if key != "socket" {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return daemon{}, fault.Planf("libvirt %q: %w", uri, err)
+	}
+	remote := u.Scheme == "qemu+ssh"
+	if u.Path != "/system" || remote == (u.Hostname() == "") || !remote && u.Scheme != "qemu" && u.Scheme != "qemu+unix" {
+		return daemon{}, fault.Planf("libvirt %q: want qemu:///system or qemu+ssh://HOST/system", uri)
+	}
+	d := daemon{socket: query.Get("socket")}
+	if remote {
+		if d.socket == "" {
+			d.socket = daemonSockets[0]
+		}
+		if user := u.User.Username(); user != "" {
+			d.ssh = append(d.ssh, "-l", user)
+		}
+		if port := u.Port(); port != "" {
+			d.ssh = append(d.ssh, "-p", port)
+		}
+	}
+	for key, values := range query {
+		switch {
+		case key == "socket":
+		case remote && key == "keyfile":
+			d.ssh = append(d.ssh, "-i", values[0])
+		case remote && key == "known_hosts":
+			d.ssh = append(d.ssh, "-o", "UserKnownHostsFile="+values[0])
+		case remote:
+			return daemon{}, fault.Planf("libvirt %q: of parameters there are socket, keyfile and known_hosts", uri)
+		default:
 			return daemon{}, fault.Planf("libvirt %q: of parameters there is socket", uri)
 		}
 	}
-	return daemon{socket: u.Query().Get("socket")}, nil
+	if remote {
+		if strings.HasPrefix(u.Hostname(), "-") {
+			return daemon{}, fault.Planf("libvirt %q: no host's name", uri)
+		}
+		d.ssh = append(d.ssh, "--", u.Hostname())
+	}
+	return d, nil
 }
 
 // ValidLibvirt says what is wrong with a libvirt URI of a plan.

@@ -43,6 +43,7 @@ type domain struct {
 	dom     libvirt.Domain
 	done    chan struct{}
 	ended   sync.Once
+	release func()      // gives back directories, here and there
 	monitor *qmp.Remote // set before the guest runs
 
 	mu     sync.Mutex
@@ -57,50 +58,60 @@ func (m *Machine) define(ctx context.Context) (l launched, err error) {
 	if err != nil {
 		return l, err
 	}
+	dir, remove, err := proc.TempDir(ctx, m.cfg.Sockets, "vm")
+	if err != nil {
+		return l, err
+	}
+	v := &domain{name: "spindle-" + token(), done: make(chan struct{}), release: func() { remove() }}
+	defer func() {
+		if err != nil {
+			v.release()
+		}
+	}()
+	sockets, err := m.listen(dir)
+	defer func() {
+		for _, s := range sockets {
+			s.listener.Close()
+		}
+	}()
+	if err != nil {
+		return l, err
+	}
+	place := place{dir: dir, cfg: m.cfg}
+	if d.ssh == nil {
+		if place.emulator, err = proc.LookPath(m.cfg.QEMU); err != nil {
+			return l, err
+		}
+	} else if d, err = place.move(ctx, d, v, m.names()); err != nil {
+		return l, err
+	}
 	conn, err := d.dial(ctx)
 	if err != nil {
 		return l, err
 	}
-	v := &domain{name: "spindle-" + token(), virt: libvirt.New(conn), done: make(chan struct{})}
-	undo := func() { v.virt.Disconnect() } // which destroys the domain, if there is one
+	v.virt = libvirt.New(conn)
 	defer func() {
 		if err != nil {
-			undo()
+			v.virt.Disconnect() // which destroys the domain, if there is one
 			conn.Close()
 		}
 	}()
 	if err := within(ctx, callLimit, v.virt.Connect); err != nil {
 		return l, fault.New(fault.Machinery, "libvirt", fmt.Errorf("connect to libvirt: %w", err))
 	}
-	dir, remove, err := proc.TempDir(ctx, m.cfg.Sockets, "vm")
-	if err != nil {
+	if err := v.create(ctx, m, place); err != nil {
 		return l, err
 	}
-	listeners, err := m.listen(dir)
-	defer func() {
-		for _, l := range listeners {
-			l.Close()
-		}
-		remove() // connections live on without names
-	}()
-	if err != nil {
+	if l.serial, err = sockets[0].wait(); err != nil {
 		return l, err
 	}
-	if err := v.create(ctx, m, dir); err != nil {
+	if l.channel, err = sockets[1].wait(); err != nil {
+		l.serial.Close()
 		return l, err
-	}
-	conns, err := accept(listeners)
-	if err != nil {
-		return l, err
-	}
-	for i, drive := range m.cfg.Drives {
-		go drive.Serve(conns[2+i])
 	}
 	go v.follow(ctx)
-	return launched{
-		engine: v, serial: conns[0], channel: conns[1],
-		greet: func(ctx context.Context) (Monitor, error) { return v.run(ctx, d) },
-	}, nil
+	l.engine, l.greet = v, func(ctx context.Context) (Monitor, error) { return v.run(ctx, d) }
+	return l, nil
 }
 
 func token() string {
@@ -109,52 +120,91 @@ func token() string {
 	return hex.EncodeToString(b)
 }
 
-// listen makes the sockets by the names that the devices have.
-func (m *Machine) listen(dir string) (list []net.Listener, err error) {
+// place is where QEMU finds things: the sockets' directory, the files of the
+// machine, its own program ("" is the daemon's choice).
+type place struct {
+	dir      string
+	cfg      Config
+	emulator string
+}
+
+// move makes the place one on the daemon's host: our files are brought there,
+// and our sockets.
+func (p *place) move(ctx context.Context, d daemon, v *domain, names []string) (daemon, error) {
+	f, err := reachFar(ctx, d.ssh, d.socket, p.dir, names)
+	if err != nil {
+		return d, err
+	}
+	here := v.release
+	v.release = func() { f.close(ctx); here() }
+	d = daemon{socket: filepath.Join(p.dir, "libvirt")}
+	p.dir = f.dir
+	for _, file := range []struct {
+		path *string
+		keep bool
+	}{{&p.cfg.Kernel, true}, {&p.cfg.Root, true}, {&p.cfg.Initrd, false}} { // the initrd has keys
+		if *file.path == "" {
+			continue
+		}
+		if *file.path, err = f.put(ctx, *file.path, file.keep); err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}
+
+// names are those of the sockets, as the devices have them.
+func (m *Machine) names() []string {
 	names := []string{"console", "ssh"}
 	for i := range m.cfg.Drives {
 		names = append(names, testDisk{n: i}.node())
 	}
-	for _, name := range names {
+	return names
+}
+
+// socket is one that QEMU connects to.
+type socket struct {
+	listener net.Listener
+	conn     chan net.Conn // of the console and the SSH port
+}
+
+// listen makes the sockets. Drives are served as soon as QEMU connects: it asks
+// them for their size before libvirt calls it started.
+func (m *Machine) listen(dir string) (list []socket, err error) {
+	for i, name := range m.names() {
 		l, err := net.Listen("unix", filepath.Join(dir, name))
 		if err != nil {
 			return list, err
 		}
-		list = append(list, l)
+		s := socket{listener: l, conn: make(chan net.Conn, 1)}
+		use := func(c net.Conn) { s.conn <- c }
+		if drive := i - (len(m.names()) - len(m.cfg.Drives)); drive >= 0 {
+			use = m.cfg.Drives[drive].Serve
+		}
+		go func() {
+			if c, err := l.Accept(); err == nil {
+				use(c)
+			}
+		}()
+		list = append(list, s)
 	}
 	return list, nil
 }
 
-// accept gives QEMU's connection to each.
-func accept(listeners []net.Listener) (conns []net.Conn, err error) {
-	defer func() {
-		if err != nil {
-			for _, c := range conns {
-				c.Close()
-			}
-		}
-	}()
-	for _, l := range listeners {
-		if u, ok := l.(*net.UnixListener); ok {
-			u.SetDeadline(time.Now().Add(acceptLimit))
-		}
-		c, err := l.Accept()
-		if err != nil {
-			return conns, fmt.Errorf("wait for QEMU to connect: %w", err)
-		}
-		conns = append(conns, c)
+// wait gives QEMU's connection. It is there once libvirt has started QEMU.
+func (s socket) wait() (net.Conn, error) {
+	select {
+	case c := <-s.conn:
+		return c, nil
+	case <-time.After(acceptLimit):
+		return nil, fmt.Errorf("QEMU did not connect to %s within %v", s.listener.Addr(), acceptLimit)
 	}
-	return conns, nil
 }
 
 // create makes the domain, paused: its events are asked for before it runs.
-func (v *domain) create(ctx context.Context, m *Machine, dir string) error {
-	emulator, err := proc.LookPath(m.cfg.QEMU)
-	if err != nil {
-		return err
-	}
+func (v *domain) create(ctx context.Context, m *Machine, p place) error {
 	var caps string
-	err = within(ctx, callLimit, func() (err error) { caps, err = v.virt.ConnectGetCapabilities(); return err })
+	err := within(ctx, createLimit, func() (err error) { caps, err = v.virt.ConnectGetCapabilities(); return err })
 	if err != nil {
 		return fmt.Errorf("ask libvirt what it can: %w", err)
 	}
@@ -162,8 +212,9 @@ func (v *domain) create(ctx context.Context, m *Machine, dir string) error {
 	if err != nil {
 		return err
 	}
-	devices := m.devices([3]*os.File{})
-	text, err := m.domainXML(v.name, emulator, security, lent(devices), dir)
+	there := &Machine{cfg: p.cfg}
+	devices := there.devices([3]*os.File{})
+	text, err := there.domainXML(v.name, p.emulator, security, lent(devices), p.dir)
 	if err != nil {
 		return err
 	}
@@ -280,8 +331,9 @@ func (v *domain) end(err error) {
 		if monitor != nil {
 			monitor.Disconnect()
 		}
-		close(v.done)
 		within(context.Background(), callLimit, v.virt.Disconnect)
+		v.release()
+		close(v.done)
 	})
 }
 

@@ -14,79 +14,10 @@ import (
 
 	"spindle/internal/fault"
 	"spindle/internal/nbd"
-	"spindle/internal/proc"
-	"spindle/internal/proc/proctest"
 	"spindle/pipeline/drive"
 	"spindle/pipeline/machine"
+	"spindle/pipeline/machine/libvirttest"
 )
-
-// privately runs libvirtd where it sees nothing of the host's own, and as root
-// throughout. Otherwise the prober of QEMU, which is root, and QEMU, which is
-// not, may disagree about /dev/kvm, and the daemon asks QEMU anew what it can at
-// every domain, for minutes.
-const privately = `set -e
-for dir in /run /var/lib/libvirt /var/cache/libvirt /var/log/libvirt /etc/libvirt; do
-	mkdir -p $dir
-	mount -t tmpfs tmpfs $dir
-done
-mkdir -p /run/libvirt /run/lock
-cat > /etc/libvirt/qemu.conf <<END
-user = "root"
-group = "root"
-security_driver = "none"
-stdio_handler = "file"
-cgroup_controllers = []
-namespaces = []
-END
-cat > /etc/libvirt/libvirtd.conf <<END
-unix_sock_dir = "$1"
-auth_unix_rw = "none"
-auth_unix_ro = "none"
-END
-exec libvirtd --config /etc/libvirt/libvirtd.conf --pid-file "$1/pid"
-`
-
-// libvirtd gives the URI of a daemon of the test's own.
-func libvirtd(t *testing.T) string {
-	t.Helper()
-	proctest.Need(t, "libvirtd", "unshare")
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, for a libvirtd in a mount namespace")
-	}
-	dir, err := os.MkdirTemp("", "libvirt") // t.TempDir may be too long for a socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	p, err := proc.Start(t.Context(), proc.Cmd{
-		Path: "unshare", Args: []string{"--mount", "--propagation", "private", "sh", "-c", privately, "sh", dir}, Stderr: &said,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		p.Kill()
-		<-p.Done()
-		os.RemoveAll(dir)
-		if t.Failed() {
-			t.Logf("libvirtd says:\n%s", said.String())
-		}
-	})
-	socket := filepath.Join(dir, "libvirt-sock")
-	for range 300 {
-		if conn, err := net.Dial("unix", socket); err == nil {
-			conn.Close()
-			return "qemu:///system?socket=" + socket
-		}
-		select {
-		case <-p.Done():
-			t.Fatalf("libvirtd ended: %v\n%s", p.Wait(), said.String())
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	t.Fatalf("libvirtd does not listen:\n%s", said.String())
-	return ""
-}
 
 // serving is a drive for machines that serve it themselves.
 func serving(t *testing.T, m *memory) func(net.Conn) {
@@ -98,7 +29,7 @@ func serving(t *testing.T, m *memory) func(net.Conn) {
 // A machine under libvirt is the machine that we start ourselves: the same
 // devices, and its ends told apart in the same way.
 func TestLibvirt(t *testing.T) {
-	uri := libvirtd(t)
+	uri := libvirttest.Daemon(t)
 	under := func(t *testing.T, mode string, change func(*machine.Config)) *machine.Machine {
 		sockets, err := os.MkdirTemp("", "vm")
 		if err != nil {
@@ -258,5 +189,51 @@ func TestLibvirtAway(t *testing.T) {
 	}
 	if fault.Of(err) != fault.Machinery || fault.Hint(err) == "" || !strings.Contains(err.Error(), "reach libvirt") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The same over SSH: kernel, initramfs and root are brought to the other host,
+// and its QEMU reaches our sockets.
+func TestLibvirtOverSSH(t *testing.T) {
+	uri := libvirttest.OverSSH(t, libvirttest.Daemon(t))
+	sockets, err := os.MkdirTemp("", "vm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(sockets) })
+	before, _ := filepath.Glob("/tmp/spindle-*")
+	m := boot(t, "ready", func(c *machine.Config) {
+		c.Libvirt, c.Sockets = uri, sockets
+		c.Drives = []machine.Disk{{Bus: drive.AHCI, Serial: "spindle-d0", Serve: serving(t, &memory{label: "far away"})}}
+	})
+	p := ready(t, m)
+	p.holds("spindle-d0", "far away")
+	if err := m.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ends(t, m, machine.Stopped, fault.Machinery, "^stopped$")
+	if after, _ := filepath.Glob("/tmp/spindle-*"); len(after) > len(before) {
+		t.Errorf("left on the other host: %q", after)
+	}
+}
+
+func TestLibvirtURI(t *testing.T) {
+	for uri, want := range map[string]string{
+		"qemu:///system": "", "qemu+unix:///system?socket=/run/x": "", "qemu+ssh://host/system": "",
+		"qemu+ssh://me@host:2222/system?keyfile=/k&known_hosts=/h&socket=/s": "",
+		"qemu:///session":                            "want qemu:///system or qemu+ssh://HOST/system",
+		"qemu://host/system":                         "want qemu:///system",
+		"qemu+ssh:///system":                         "want qemu:///system",
+		"qemu+ssh://host/session":                    "want qemu:///system",
+		"xen:///system":                              "want qemu:///system",
+		"qemu:///system?keyfile=/k":                  "of parameters there is socket",
+		"qemu+ssh://host/system?no_verify=1":         "of parameters there are socket, keyfile and known_hosts",
+		"qemu+ssh://-oProxyCommand=touch%20x/system": "libvirt",
+		"qemu:///system?socket=%zz":                  "libvirt",
+	} {
+		err := machine.ValidLibvirt(uri)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || fault.Of(err) != fault.Plan) {
+			t.Errorf("%s: got %v, want %q", uri, err, want)
+		}
 	}
 }
