@@ -16,7 +16,7 @@ import (
 // part is over.
 const (
 	StallsFile  = "stalls.jsonl" // Stalled, one a line, in the order of their start for each workload
-	IostatFile  = "iostat.txt"   // iostat -xm of sysstat 10.2, each iostatEvery
+	IostatFile  = "iostat.txt"   // iostat -cxm of sysstat 10.2, each iostatEvery
 	IostatLines = "iostat.jsonl" // the same and iostat's columns of today
 	BurstsFile  = "bursts.json"  // burst.Found by series: writes a second, reads' latency
 )
@@ -35,11 +35,15 @@ func (r *run) keepBeside() error {
 	if err != nil {
 		return err
 	}
+	cpus, err := readLines[sample.CPU](r.out(sample.StatFile))
+	if err != nil {
+		return err
+	}
 	r.explainStalls(disks, vms)
 	return errors.Join(
 		r.keepEvents(),
 		writeLines(r.out(StallsFile), r.shared.stalls),
-		r.keepIostat(disks),
+		r.keepIostat(disks, cpus),
 		r.keepBursts(disks),
 		r.stopTrace(),
 	)
@@ -71,8 +75,8 @@ func most(a *uint64, b uint64) *uint64 {
 	return a
 }
 
-func (r *run) keepIostat(disks []sample.Disk) error {
-	series := iostat.Series(disks, iostatEvery)
+func (r *run) keepIostat(disks []sample.Disk, cpus []sample.CPU) error {
+	series := iostat.Series(disks, cpus, iostatEvery)
 	f, err := os.Create(r.out(IostatFile))
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func (r *run) keepBursts(disks []sample.Disk) error {
 		every = time.Second
 	}
 	var writes, await []float64
-	for _, i := range iostat.Series(disks, every) {
+	for _, i := range iostat.Series(disks, nil, every) {
 		if i.Seconds < every.Seconds()/2 {
 			continue
 		}

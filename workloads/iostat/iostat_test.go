@@ -108,14 +108,14 @@ func TestSeries(t *testing.T) {
 	}
 	var ends []int
 	total := 0.0
-	for _, x := range Series(rs, 5*time.Second) {
+	for _, x := range Series(rs, nil, 5*time.Second) {
 		ends = append(ends, int(x.T))
 		total += x.Writes * x.Seconds
 	}
 	if diff := cmp.Diff([]int{5, 10, 12}, ends); diff != "" || math.Abs(total-1200) > 1e-6 {
 		t.Errorf("%g writes\n%s", total, diff)
 	}
-	if Series(nil, time.Second) != nil || Series(rs[:1], time.Second) != nil {
+	if Series(nil, nil, time.Second) != nil || Series(rs[:1], nil, time.Second) != nil {
 		t.Error("intervals of nothing")
 	}
 }
@@ -164,12 +164,12 @@ func TestRealIostat(t *testing.T) {
 	stat := func(line string) string { return line[strings.Index(line, "sda")+3:] }
 	put("drive", stat(before))
 	put("uptime", "1000.00 1000.00\n")
-	put("stat", "cpu  100 0 100 100000 0 0 0 0 0 0\ncpu0 100 0 100 100000 0 0 0 0 0 0\nintr 0\nctxt 0\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n")
+	put("stat", cpus(cpuBefore))
 	line := fmt.Sprintf(`cd %[1]s && mount --bind drive /sys/block/%[2]s/stat && mount --bind uptime /proc/uptime && mount --bind stat /proc/stat || exit 77
-iostat -xmd -o JSON %[2]s 2 2 >out & sleep 1
-printf '%%s' "$AFTER" >drive; echo "1004.00 1004.00" >uptime
+iostat -cxmd -o JSON %[2]s 2 2 >out & sleep 1
+printf '%%s' "$AFTER" >drive; printf '%%s' "$CPUS" >stat; echo "1004.00 1004.00" >uptime
 wait`, dir, name)
-	_, err = proc.Run(t.Context(), proc.Cmd{Path: "unshare", Args: []string{"-m", "sh", "-c", line}, Setenv: []string{"AFTER=" + stat(after), "LC_ALL=C"}})
+	_, err = proc.Run(t.Context(), proc.Cmd{Path: "unshare", Args: []string{"-m", "sh", "-c", line}, Setenv: []string{"AFTER=" + stat(after), "CPUS=" + cpus(cpuAfter), "LC_ALL=C"}})
 	if err != nil {
 		t.Skipf("this host does not let iostat read other counters: %v", err)
 	}
@@ -181,6 +181,7 @@ wait`, dir, name)
 		Sysstat struct {
 			Hosts []struct {
 				Statistics []struct {
+					CPU  map[string]float64 `json:"avg-cpu"`
 					Disk []map[string]any
 				}
 			}
@@ -201,6 +202,18 @@ wait`, dir, name)
 	if err := json.Unmarshal(ours, &got); err != nil {
 		t.Fatal(err)
 	}
+	line1, line2 := strings.SplitN(cpus(cpuBefore), "\n", 2)[0], strings.SplitN(cpus(cpuAfter), "\n", 2)[0]
+	ours, err = json.Marshal(BetweenCPU(cpuReading(t, line1), cpuReading(t, line2)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var share map[string]float64
+	if err := json.Unmarshal(ours, &share); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(rep.Sysstat.Hosts[0].Statistics[1].CPU, share, cmpopts.EquateApprox(0, 0.00501)); diff != "" {
+		t.Errorf("CPU (-iostat's +ours):\n%s", diff)
+	}
 	compared := 0
 	for k, w := range want {
 		v, ok := w.(float64)
@@ -216,6 +229,27 @@ wait`, dir, name)
 	if compared < 20 {
 		t.Errorf("only %d columns compared: %v", compared, want)
 	}
+}
+
+// Ticks of a CPU: user, nice, system, idle, iowait, irq, softirq, steal, guest.
+const (
+	cpuBefore = "100 5 100 100000 50 1 2 3 0 0"
+	cpuAfter  = "180 25 160 100190 112 7 9 40 0 0"
+)
+
+// cpus is a /proc/stat.
+func cpus(line string) string {
+	return "cpu  " + line + "\ncpu0 " + line + "\nintr 0\nctxt 0\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n"
+}
+
+// cpuReading is its first line, in seconds of 100 ticks.
+func cpuReading(t *testing.T, line string) (c sample.CPU) {
+	t.Helper()
+	_, err := fmt.Sscanf(line, "cpu  %g %g %g %g %g %g %g %g", &c.User, &c.Nice, &c.System, &c.Idle, &c.IOWait, &c.IRQ, &c.SoftIRQ, &c.Steal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // reading is a line of diskstats, through the sampler's own parser.
