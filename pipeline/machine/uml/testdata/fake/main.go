@@ -279,12 +279,13 @@ func (d *disk) say(word string) {
 }
 
 func main() {
-	mode, clockPath := "", ""
+	mode, clockPath, requests := "", "", 64
 	var mail, drive string
 	for _, a := range os.Args[1:] {
 		if v, ok := strings.CutPrefix(a, "mode="); ok {
 			mode = v
 		}
+		fmt.Sscanf(a, "requests=%d", &requests)
 		if v, ok := strings.CutPrefix(a, "time-travel=ext:"); ok {
 			clockPath = v
 		}
@@ -337,10 +338,10 @@ func main() {
 	c.compute(uint64(100 * time.Millisecond))
 	m.say("ready")
 	at := uint64(1)
-	for i := range 64 {
+	for i := range requests {
 		at = at*6364136223846793005 + 1442695040888963407
 		off := int64(at>>33) % (1 << 18) * 4096
-		if i%2 == 0 {
+		if i%2 == 0 && requests == 64 {
 			data := bytes.Repeat([]byte{byte(i + 1)}, 8192)
 			d.write(off, data)
 			if got := d.read(off, 8192); !bytes.Equal(got, data) {
