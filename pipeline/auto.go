@@ -13,11 +13,13 @@ import (
 type Budget struct {
 	Blocks int           `yaml:"blocks"` // default 30
 	Time   unit.Duration `yaml:"time"`   // of all samples together; 0 for no limit
+	See    float64       `yaml:"see"`    // change that "no change" must be able to see, as a share; default 0.05
 }
 
 const (
 	defaultBudget = 30
 	minBudget     = 3 // fewer blocks never decide
+	defaultSee    = 0.05
 )
 
 // takeAuto makes `repeat: auto` the number that the decoder expects, and says
@@ -44,6 +46,12 @@ func (c *checker) budget() {
 	if n, ok := c.ok("budget", "blocks"); ok && p.Budget.Blocks != 0 && (p.Budget.Blocks < minBudget || p.Budget.Blocks > maxRepeat) {
 		c.value(n, "blocks %d: want from %d to %d", p.Budget.Blocks, minBudget, maxRepeat)
 	}
+	if n, ok := c.ok("budget", "see"); ok && !(0 < p.Budget.See && p.Budget.See <= stat.WorthSeeing) {
+		c.value(n, "see %v: want a share of at most %v, such as 0.03 for 3 %%", p.Budget.See, stat.WorthSeeing)
+	}
+	if p.Budget.See == 0 {
+		p.Budget.See = defaultSee
+	}
 	if p.Budget.Blocks == 0 {
 		p.Budget.Blocks = defaultBudget
 	}
@@ -56,7 +64,7 @@ func (p *Plan) autoRecord() *record.Auto {
 	if !p.Auto {
 		return nil
 	}
-	return &record.Auto{Most: p.Budget.Blocks, Seconds: p.Budget.Time.Std().Seconds()}
+	return &record.Auto{Most: p.Budget.Blocks, Seconds: p.Budget.Time.Std().Seconds(), See: p.Budget.See}
 }
 
 // decided says whether a run that repeats by itself ends after a block. It

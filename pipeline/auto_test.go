@@ -12,11 +12,11 @@ func autoPlan(extra string) string {
 }
 
 func TestRepeatAuto(t *testing.T) {
-	p, err := Load("auto.yaml", []byte(autoPlan("repeat: auto\nbudget: {blocks: 12, time: 8h}\n")))
+	p, err := Load("auto.yaml", []byte(autoPlan("repeat: auto\nbudget: {blocks: 12, time: 8h, see: 0.03}\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a := p.autoRecord(); !p.Auto || p.Repeat != 12 || len(Layout(p)) != 12 || a.Most != 12 || a.Seconds != (8*time.Hour).Seconds() {
+	if a := p.autoRecord(); !p.Auto || p.Repeat != 12 || len(Layout(p)) != 12 || a.Most != 12 || a.Seconds != (8*time.Hour).Seconds() || a.See != 0.03 {
 		t.Errorf("auto %v, %d blocks, budget %+v", p.Auto, p.Repeat, a)
 	}
 	if p, err = Load("auto.yaml", []byte(autoPlan("repeat: auto\n"))); err != nil || p.Repeat != defaultBudget {
@@ -28,6 +28,7 @@ func TestRepeatAuto(t *testing.T) {
 	for extra, want := range map[string]string{
 		"repeat: 4\nbudget: {blocks: 12}\n":    "budget goes with repeat: auto",
 		"repeat: auto\nbudget: {blocks: 2}\n":  "want from 3 to 1000",
+		"repeat: auto\nbudget: {see: 3}\n":     "want a share of at most 0.1",
 		"repeat: automatic\n":                  "wants a whole number",
 		"repeat: auto\nbudget: {boots: 100}\n": "boots",
 	} {

@@ -73,6 +73,16 @@ func (a *analysis) drawCondition(g group, c record.Condition, add func(string, p
 			return err
 		}
 	}
+	q, ok, err := a.overRequests(g, c)
+	if err != nil {
+		return err
+	}
+	if ok {
+		pic, err := q.Draw()
+		if err := add(named("requests"), pic, err); err != nil {
+			return err
+		}
+	}
 	tails, err := a.tails(g, c)
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ func (r *Report) Step(blocks int) stat.Step {
 			left = -1
 		}
 	}
-	return stat.Auto{Most: auto.Most}.After(blocks, vs, perBlock, left)
+	return stat.Auto{Most: auto.Most, See: auto.See}.After(blocks, vs, perBlock, left)
 }
 
 func duration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

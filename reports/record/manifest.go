@@ -45,6 +45,7 @@ type Manifest struct {
 type Auto struct {
 	Most    int     `json:"most"`              // blocks
 	Seconds float64 `json:"seconds,omitempty"` // of wall time; 0 for no limit
+	See     float64 `json:"see"`               // change that "no change" must be able to see, as a share
 }
 
 // Plan is the plan file a run was made from.

@@ -27,6 +27,27 @@ import (
 // own: it stands for the next one that was planned.
 type Auto struct {
 	Most int // blocks, at least 3
+	// See is the change that "no change" must be able to see before the run
+	// stops, as a share; 0 for WorthSeeing.
+	See float64
+}
+
+func (a Auto) see() float64 {
+	if a.See == 0 {
+		return WorthSeeing
+	}
+	return a.See
+}
+
+// open says whether more blocks are to decide on a verdict.
+func (a Auto) open(v Verdict) bool {
+	switch v.Kind {
+	case NoChange:
+		return v.Scale == Ratio && v.MDE > a.see()
+	case Undecided:
+		return v.Why != Control
+	}
+	return false
 }
 
 // Looks gives the numbers of blocks after which the run looks.
@@ -54,11 +75,11 @@ const hopelessFrom = 8
 func (a Auto) After(blocks int, vs []Verdict, perBlock, left time.Duration) Step {
 	open, hopeless, need := 0, 0, 0
 	for _, v := range vs {
-		if v.Kind != Undecided || v.Why == Control {
+		if !a.open(v) {
 			continue
 		}
 		open++
-		if n := v.need(a.Most); n > a.Most {
+		if n := v.need(a.Most, a.see()); n > a.Most {
 			hopeless++
 		} else {
 			need = max(need, n)
@@ -89,11 +110,11 @@ func (a Auto) After(blocks int, vs []Verdict, perBlock, left time.Duration) Step
 	return s
 }
 
-// need gives how many blocks would see a change of WorthSeeing with 80 %
+// need gives how many blocks would see a change of so much with 80 %
 // probability, or most+1 where most would not. The spread of few blocks is
 // known badly, so its lower 90 % bound is taken: to give up is final.
-func (v Verdict) need(most int) int {
-	if v.Why != Noise || v.Scale != Ratio || !(v.MDE > 0) || math.IsInf(v.MDE, 0) {
+func (v Verdict) need(most int, see float64) int {
+	if v.Why != Noise && v.Kind != NoChange || v.Scale != Ratio || !(v.MDE > 0) || math.IsInf(v.MDE, 0) {
 		return min(v.N+1, most)
 	}
 	sd := math.Log1p(v.MDE) / effect(v.N, v.Level)
@@ -101,6 +122,6 @@ func (v Verdict) need(most int) int {
 	sd *= math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.9))
 	// More pairs see smaller changes.
 	return v.N + sort.Search(most-v.N+1, func(more int) bool {
-		return effect(v.N+more, v.Level)*sd <= math.Log1p(WorthSeeing)
+		return effect(v.N+more, v.Level)*sd <= math.Log1p(see)
 	})
 }

@@ -10,16 +10,16 @@ import (
 
 func TestLooks(t *testing.T) {
 	for most, want := range map[int][]int{1: {3}, 3: {3}, 5: {3, 5}, 10: {3, 5, 7, 10}, 30: {3, 5, 7, 10, 15, 22, 30}} {
-		if d := cmp.Diff(want, Auto{most}.Looks()); d != "" {
+		if d := cmp.Diff(want, Auto{Most: most}.Looks()); d != "" {
 			t.Errorf("looks of %d blocks (-want +got):\n%s", most, d)
 		}
 	}
 }
 
 func TestAfter(t *testing.T) {
-	a := Auto{Most: 30}
+	a := Auto{Most: 30, See: 0.05}
 	worse := Verdict{Kind: Worse}
-	near := Verdict{Kind: Undecided, Why: Noise, MDE: 0.15, N: 10, Level: 0.99}
+	near := Verdict{Kind: Undecided, Why: Noise, MDE: 0.07, N: 10, Level: 0.99}
 	far := Verdict{Kind: Undecided, Why: Noise, MDE: 3, N: 10, Level: 0.99}
 	few := Verdict{Kind: Undecided, Why: FewRanks, N: 3, Level: 0.99}
 	for name, tt := range map[string]struct {
@@ -30,6 +30,7 @@ func TestAfter(t *testing.T) {
 		why            string
 	}{
 		"decided":       {3, []Verdict{worse, {Kind: NoChange}}, 0, 0, 0, "every comparison was decided after 3 blocks"},
+		"too coarse":    {3, []Verdict{{Kind: NoChange, MDE: 0.08, N: 3, Level: 0.99}}, 0, 0, 5, "1 undecided"},
 		"broken":        {3, []Verdict{{Kind: Broken}}, 0, 0, 0, "every comparison was decided"},
 		"goes on":       {10, []Verdict{worse, near}, 0, 0, 15, "1 undecided after 10 blocks; about"},
 		"hopeless":      {10, []Verdict{worse, far}, 0, 0, 0, "more repeats up to the budget of 30 would not decide"},

@@ -16,7 +16,7 @@ func TestSimulatedAuto(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(11, 0))
-			auto := Auto{Most: 30}
+			auto := Auto{Most: 30, See: 0.05}
 			m := Metric{Looks: len(auto.Looks()), table: table{}}
 			claims, blocks := 0, 0
 			draws := *drawsFlag
@@ -74,7 +74,7 @@ func TestLookingIsNotFree(t *testing.T) {
 func TestSimulatedPower(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 0))
 	noise := func(r *rand.Rand) float64 { return math.Exp(0.02 * r.NormFloat64()) }
-	auto := Auto{Most: 30}
+	auto := Auto{Most: 30, See: 0.05}
 	draws := *drawsFlag
 	seen, alone, late, blocks := 0, 0, 0, 0
 	fixed, looking := Metric{table: table{}}, Metric{Looks: len(auto.Looks()), table: table{}}
