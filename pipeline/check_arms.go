@@ -3,6 +3,7 @@ package pipeline
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"spindle/internal/unit"
 	"spindle/kernels"
@@ -31,7 +32,9 @@ func (c *checker) armSettings(n *node, arm *Arm) {
 	if m := n.get("memory"); m != nil && !m.broken() && (arm.Memory < minMemory || arm.Memory > maxMemory || arm.Memory%unit.MiB != 0) {
 		c.value(m, "memory %s: a guest takes whole MiB from %s to %s", arm.Memory, minMemory, maxMemory)
 	}
-	if m := n.get("cpus"); m != nil && !m.broken() && (arm.CPUs < 1 || arm.CPUs > maxCPUs) {
+	if m := n.get("cpus"); m != nil && !m.broken() && c.plan.Virtual() && arm.CPUs != 1 {
+		c.value(m, "cpus %d: a guest in virtual time has one", arm.CPUs)
+	} else if m != nil && !m.broken() && (arm.CPUs < 1 || arm.CPUs > maxCPUs) {
 		c.value(m, "cpus %d: a guest takes from 1 to %d", arm.CPUs, maxCPUs)
 	}
 }
@@ -53,6 +56,15 @@ func (a *Arm) recorded() map[string]string {
 	}
 	for k, v := range a.BDI {
 		put("bdi/"+k, v)
+	}
+	return out
+}
+
+// recordedMkfs gives the arm's own options of mkfs, each behind its filesystem.
+func (a *Arm) recordedMkfs() []string {
+	var out []string
+	for _, f := range sortedKeys(a.Mkfs) {
+		out = append(out, f+": "+strings.Join(a.Mkfs[f], " "))
 	}
 	return out
 }

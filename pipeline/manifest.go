@@ -40,7 +40,7 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 		m.Machine.QEMU += " through libvirt, " + p.Machine.Libvirt
 	}
 	for _, a := range p.Arms {
-		m.Arms = append(m.Arms, record.Arm{Name: a.Name, Kernel: a.Kernel, Sysctl: a.Sysctl, Queue: a.recorded(), Mount: a.Mount, Append: a.Cmdline, Control: a.Name == p.control})
+		m.Arms = append(m.Arms, record.Arm{Name: a.Name, Kernel: a.Kernel, Sysctl: a.Sysctl, Queue: a.recorded(), Mount: a.Mount, Append: a.Cmdline, Mkfs: a.recordedMkfs(), Control: a.Name == p.control})
 	}
 	m.Auto = p.autoRecord()
 	for _, b := range Layout(p) {

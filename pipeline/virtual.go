@@ -183,7 +183,7 @@ func oneVirtual(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell r
 	limit := p.SampleLimit(cell.Condition)
 	cfg := uml.Config{
 		Kernel: k.Kernels[arm.Kernel].Boot, Initrd: virtualInitrd, Root: k.Image.Root,
-		Memory: p.Machine.Memory, Seed: seeds.entropy, Cost: uml.DefaultCost, Clock: virtualClock,
+		Memory: p.memory(arm), Seed: seeds.entropy, Cost: uml.DefaultCost, Clock: virtualClock,
 		Drives: []uml.Disk{{
 			Spec: p.Drives[cell.Condition.Drive], Seed: seeds.drive, Serial: driveSerial(0), Turn: seeds.turn,
 			Backing: filepath.Join(temp, "drive.img"),
