@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/digitalocean/go-libvirt"
+	"github.com/digitalocean/go-libvirt/socket/dialers"
 	goqemu "github.com/digitalocean/go-qemu/qmp"
 
 	"spindle/internal/fault"
@@ -89,7 +90,7 @@ func (m *Machine) define(ctx context.Context) (l launched, err error) {
 	if err != nil {
 		return l, err
 	}
-	v.virt = libvirt.New(conn)
+	v.virt = libvirt.NewWithDialer(dialers.NewAlreadyConnected(conn))
 	defer func() {
 		if err != nil {
 			v.virt.Disconnect() // which destroys the domain, if there is one
