@@ -166,6 +166,21 @@ func TestHTML(t *testing.T) {
 	}
 }
 
+// What HTML Tidy has to say of a page with plots: nothing.
+func TestHTMLValidates(t *testing.T) {
+	proctest.Need(t, "tidy")
+	for _, name := range []string{"aa", "awkward", "broken"} {
+		page := filepath.Join(t.TempDir(), "report.html")
+		if err := os.WriteFile(page, render(t, name, "html", false), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, err := proc.Run(t.Context(), proc.Cmd{Path: "tidy", Args: []string{"-e", "-q", page}})
+		if said := string(out.Stdout) + string(out.Stderr); err != nil || said != "" {
+			t.Errorf("%s: %s (%v)", name, said, err)
+		}
+	}
+}
+
 // Plain text has no markup and the same width; wide Markdown has no legends in
 // place of names.
 func TestTextAndWide(t *testing.T) {

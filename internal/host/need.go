@@ -133,6 +133,8 @@ func allNeeds() []Need {
 			Packages: packages("libnbd-bin", "libnbd", "libnbd")},
 		{Program: "nbdcopy", Use: Tests, For: "libnbd's copier, a peer",
 			Packages: packages("libnbd-bin", "libnbd", "libnbd")},
+		{Program: "tidy", Use: Tests, For: "validates HTML",
+			Packages: packages("tidy", "tidy", "tidy")},
 		{Program: "prove", Use: Tests, For: "reads TAP, a peer",
 			Packages: packages("perl", "perl-Test-Harness", "perl")},
 		{Program: "dpkg", Use: Tests, For: "compares versions, a peer",

@@ -151,7 +151,7 @@ th,td{padding:.2rem .6rem;border-bottom:1px solid #ddd;text-align:left;white-spa
 th{border-bottom:2px solid #888}
 .right{text-align:right}
 li,p,.note{overflow-wrap:anywhere}
-figure{margin:1rem 0}figure svg{max-width:100%;height:auto}
+figure{margin:1rem 0}figure svg{display:block;width:100%;max-width:46rem;height:auto}
 @media print{main{max-width:none}}`
 
 // HTML gives the page as one file that needs no other. figures holds what is
@@ -204,8 +204,16 @@ func webText(s string) string { return html.EscapeString(s) }
 // prolog is what stands before the root of an SVG file and not within a page.
 var prolog = regexp.MustCompile(`(?s)^.*?<svg`)
 
+// absolute are the sizes of the root, in points: within a page the style sheet
+// sizes it, and HTML knows no points there.
+var absolute = regexp.MustCompile(`^(<svg[^>]*?) (?:width|height)="[0-9.]+pt"`)
+
 func inline(svg []byte) string {
-	return strings.TrimSpace(prolog.ReplaceAllString(string(svg), "<svg"))
+	s := strings.TrimSpace(prolog.ReplaceAllString(string(svg), "<svg"))
+	for range 2 {
+		s = absolute.ReplaceAllString(s, "$1")
+	}
+	return s
 }
 
 func (t Table) html(b *strings.Builder) {
