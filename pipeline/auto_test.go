@@ -1,9 +1,14 @@
 package pipeline
 
 import (
+	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"spindle/internal/progress"
+	"spindle/reports/record"
 )
 
 func autoPlan(extra string) string {
@@ -66,5 +71,58 @@ func TestAddControl(t *testing.T) {
 	q.restore(m)
 	if len(q.Arms) != 3 || q.control != p.control {
 		t.Errorf("restored arms %+v", q.Arms)
+	}
+}
+
+// A run looks after 3, 5, 7, ... blocks and at no other, and its decision
+// outlives it: one that is resumed has nothing left to do.
+func TestDecided(t *testing.T) {
+	runtime := record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower, Primary: true}
+	c := record.Condition{Drive: "sata", Filesystem: "ext4", Scheduler: "none", Workload: "dd"}
+	m := record.Manifest{
+		Name: "n", Compare: "arm", Plan: record.Plan{Path: "n.yaml", Text: "name: n\n"}, Auto: &record.Auto{Most: 10, See: 0.05},
+		Arms: []record.Arm{{Name: "a", Kernel: "k"}, {Name: "b", Kernel: "l"}}, Conditions: []record.Condition{c},
+		Kernels:   []record.Kernel{{Name: "k", Hash: "1"}, {Name: "l", Hash: "2"}},
+		Workloads: []record.Workload{{Name: "dd", Title: "dd", Metrics: []record.MetricInfo{runtime}}},
+	}
+	for range 10 {
+		m.Blocks = append(m.Blocks, []record.Cell{{Arm: "a", Condition: c}, {Arm: "b", Condition: c}})
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	r, err := record.Create(dir, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	env := Env{Log: progress.New(io.Discard, false, time.Now)}
+	// By five blocks it is plain that b takes a tenth longer; by three the
+	// first pair, in which it did not, hides that.
+	seconds := [][2]float64{{100, 99}, {100, 112}, {101, 111}, {100, 110}, {99, 109}, {100, 110}, {100, 110.5}}
+	for i, pair := range seconds {
+		for j, v := range pair {
+			d, err := r.Begin(i+1, m.Blocks[i][j], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := record.Sample{Outcome: record.Outcome{Kind: record.OK}, Started: time.Unix(int64(2*i+j), 0), Metrics: []record.Metric{{MetricInfo: runtime, Value: v}}}
+			if err := d.Commit(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end, err := decided(env, r, i+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if end != (i == 6) {
+			t.Fatalf("after block %d: ended is %v", i+1, end)
+		}
+	}
+	r.Close()
+	again, err := record.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := again.Decision(); !ok || d.Blocks != 7 || again.Planned() != 14 || !strings.Contains(d.Why, "decided after 7 blocks") {
+		t.Errorf("decision %+v, %v; %d samples planned", d, ok, again.Planned())
 	}
 }
