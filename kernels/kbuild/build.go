@@ -22,6 +22,8 @@ type Env struct {
 	Dir  string // lanes and the compiler's cache
 	Jobs int    // that run at once; 0 is one for each CPU
 	Log  *progress.Log
+
+	NoCache bool // do without ccache, also where it is installed
 }
 
 // Spec says what is built.
@@ -245,20 +247,24 @@ func (b build) cc() string {
 	if b.help.cc != "" {
 		cc += " " + b.help.cc
 	}
-	if path, err := proc.LookPath("ccache"); err == nil {
+	if path, err := proc.LookPath("ccache"); err == nil && !b.env.NoCache {
 		cc = path + " " + cc
 	}
 	return cc
 }
 
 // ccache has a directory of its own, so that a user's is neither filled nor
-// trusted. Paths of the lane are made relative, so that lanes share results.
-// In its depend mode it does not preprocess before it compiles, which is what
-// makes it slow where it has nothing yet.
+// trusted. It must not make paths relative (CCACHE_BASEDIR): the compiler would
+// see other names than without it, and write them into the kernel.
+//
+// It runs in its depend mode, in which it does not preprocess before it
+// compiles: of what compiling four of the kernel's large files takes, an empty
+// cache then costs 3 percent more, and 36 percent otherwise.
 func (b build) ccache() []string {
 	return []string{
-		"CCACHE_DIR=" + filepath.Join(b.env.Dir, "ccache"), "CCACHE_CONFIGPATH=/dev/null", "CCACHE_BASEDIR=" + b.lane.dir, "CCACHE_NOHASHDIR=1",
-		"CCACHE_DEPEND=1", "CCACHE_MAXSIZE=5G", "CCACHE_COMPILERCHECK=content", "CCACHE_DISABLE", "CCACHE_PREFIX", "CCACHE_READONLY", "CCACHE_RECACHE", "CCACHE_REMOTE_STORAGE",
+		"CCACHE_DIR=" + filepath.Join(b.env.Dir, "ccache"), "CCACHE_CONFIGPATH=/dev/null",
+		"CCACHE_DEPEND=1", "CCACHE_MAXSIZE=5G",
+		"CCACHE_BASEDIR", "CCACHE_NOHASHDIR", "CCACHE_SLOPPINESS", "CCACHE_COMPILERCHECK", "CCACHE_DISABLE", "CCACHE_PREFIX", "CCACHE_READONLY", "CCACHE_RECACHE", "CCACHE_REMOTE_STORAGE",
 	}
 }
 
