@@ -93,7 +93,7 @@ func TestLoad(t *testing.T) {
 		},
 		Debian:  debian.Archive{Mirror: "http://deb.debian.org/debian", Suites: []string{"bookworm"}},
 		Image:   images.Spec{Suite: "trixie", Packages: []string{"fio", "xfsprogs"}},
-		Machine: Machine{Memory: 512 * unit.MiB, CPUs: 2, Accel: "tcg", BootLimit: unit.Duration(90 * time.Second)},
+		Machine: Machine{Memory: 512 * unit.MiB, CPUs: 2, Time: "real", Accel: "tcg", BootLimit: unit.Duration(90 * time.Second)},
 		Drives: map[string]drive.Spec{
 			"zeta":  {Profile: "sata-7200", QueueDepth: 1, Bus: "ahci", MediaRate: 30e6, Size: 16 * unit.GiB, WriteCache: "off"},
 			"alpha": {Profile: "sata-7200", QueueDepth: alpha.QueueDepth, Bus: "ahci", Size: alpha.Size, WriteCache: "on"},
@@ -139,7 +139,7 @@ debian: # nothing yet
 
 func TestDefaults(t *testing.T) {
 	p := load(t, least)
-	if want := (Machine{Memory: unit.GiB, CPUs: 1, Accel: "auto", BootLimit: unit.Duration(2 * time.Minute)}); p.Machine != want {
+	if want := (Machine{Memory: unit.GiB, CPUs: 1, Time: "real", Accel: "auto", BootLimit: unit.Duration(2 * time.Minute)}); p.Machine != want {
 		t.Errorf("machine %v, want %v", p.Machine, want)
 	}
 	if p.Repeat != 3 || p.Seed != 1 || p.Limit != 0 {
