@@ -123,7 +123,7 @@ func (p *page) general() []string {
 	var out []string
 	first := true
 	for _, k := range p.comparisons {
-		if k.verdict.Kind == stat.Broken || k.verdict.Why == stat.FewPairs {
+		if !counts(k.verdict) {
 			continue
 		}
 		these := p.allDoubts(k)
@@ -135,11 +135,16 @@ func (p *page) general() []string {
 	return out
 }
 
+// counts says whether a comparison could claim anything.
+func counts(v stat.Verdict) bool {
+	return v.Kind != stat.Broken && v.Why != stat.FewPairs && v.Why != stat.FewRanks
+}
+
 // family is the number of comparisons that the false-discovery rate is of.
 func (a *analysis) family() int {
 	n := 0
 	for _, k := range a.comparisons {
-		if k.verdict.Kind != stat.Broken && k.verdict.Why != stat.FewPairs {
+		if counts(k.verdict) {
 			n++
 		}
 	}

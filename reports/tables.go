@@ -193,7 +193,7 @@ func (p *page) compared(g group, m record.MetricInfo, arm string) {
 	for _, s := range styles {
 		for _, last := range []string{"change, 95" + text.NBSP + "% interval", "change"} {
 			layouts = append(layouts, s.layout(axes, base, arm, last, lines, func(v stat.Summary) string {
-				if s.pm == "" || !m.Primary {
+				if s.pm == "" || isTail(m) { // a tail has no normal interval
 					return meanOnly(v, unit)
 				}
 				return value(v, unit, s.pm)

@@ -38,7 +38,7 @@ func (t Tail) Draw() (Picture, error) {
 			return &plotter.Line{LineStyle: lookOf(arm).line(1.2)}
 		})
 		p := newPlot()
-		p.X.Label.Text, p.Y.Label.Text = t.Axis, "share of "+t.What+" that took longer"
+		p.X.Label.Text, p.Y.Label.Text = t.Axis, t.What+" slower"
 		p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 		p.X.Tick.Marker, p.Y.Tick.Marker = decades(latency), decades(percent)
 		low, high, least := t.extent()
