@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -29,7 +30,7 @@ func loopDisk(t *testing.T) (node, file string) {
 		t.Skipf("this host lets nobody make loop devices: %v", err)
 	}
 	node = strings.TrimSpace(string(out.Stdout))
-	t.Cleanup(func() { proc.Run(t.Context(), proc.Cmd{Path: "losetup", Args: []string{"--detach", node}}) })
+	t.Cleanup(func() { proc.Run(context.Background(), proc.Cmd{Path: "losetup", Args: []string{"--detach", node}}) })
 	return node, file
 }
 

@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -33,7 +34,7 @@ func TestDiskOfHost(t *testing.T) {
 	}
 	node := strings.TrimSpace(string(out.Stdout))
 	t.Cleanup(func() {
-		if _, err := proc.Run(t.Context(), proc.Cmd{Path: "losetup", Args: []string{"--detach", node}}); err != nil {
+		if _, err := proc.Run(context.Background(), proc.Cmd{Path: "losetup", Args: []string{"--detach", node}}); err != nil {
 			t.Log(err)
 		}
 	})

@@ -144,7 +144,9 @@ func (m *Machine) follow(events <-chan qmp.Event) {
 			m.judge(verdict{reason: Panic, detail: "the kernel told pvpanic that it panicked"})
 		case "SHUTDOWN":
 			m.mu.Lock()
-			m.shutdown = text(e, "reason")
+			if m.shutdown == "" { // libvirt then ends QEMU by a signal, which tells of a second one
+				m.shutdown = text(e, "reason")
+			}
 			m.mu.Unlock()
 		case "BLOCK_IO_ERROR":
 			m.judge(m.driveError(text(e, "node-name"), text(e, "operation"), text(e, "reason")))
