@@ -149,12 +149,13 @@ func (b build) run(ctx context.Context, use func(Result) error) error {
 	if err != nil {
 		return err
 	}
-	total := b.objects(config)
-	o := &output{step: func(done int, what string) {
-		if done <= total {
-			b.env.Log.Status(done, total, 0, "kernel %s: %s", b.spec.Name, what)
+	stale, done := b.objects(config), 0
+	o := &output{step: func(what string) {
+		if stale[what] {
+			done++
+			b.env.Log.Status(done, len(stale), 0, "kernel %s: %s", b.spec.Name, what)
 		} else {
-			b.env.Log.Status(0, 0, 0, "kernel %s: %d objects, %s", b.spec.Name, done, what)
+			b.env.Log.Status(0, 0, 0, "kernel %s: %s", b.spec.Name, what)
 		}
 	}}
 	goals := []string{b.spec.Target.Goal}

@@ -15,18 +15,21 @@ import (
 // those that are up to date. To have make count them (make -n) would take as
 // long as an incremental build. What the Makefiles compute by conditions that
 // are not about one symbol is not seen; the estimate is off by a few percent.
-func (b build) objects(c kconfig.Config) int {
+//
+// Files that only help to make the kernel (its boot code, the vdso, tools) are
+// not among them.
+func (b build) objects(c kconfig.Config) map[string]bool {
 	w := walker{src: b.lane.path("src"), arch: b.spec.Target.SrcDir, config: c, seen: map[string]bool{}}
 	w.dir("", "Kbuild", "Makefile")
 	w.dir("arch/"+w.arch, "Kbuild", "Makefile")
 	f := freshness{obj: b.lane.path("obj"), times: map[string]time.Time{}}
-	n := 0
+	stale := map[string]bool{}
 	for _, o := range w.objects {
 		if !f.fresh(o) {
-			n++
+			stale[o] = true
 		}
 	}
-	return n
+	return stale
 }
 
 // walker follows obj-y through a tree

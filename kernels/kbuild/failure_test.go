@@ -67,7 +67,7 @@ func FuzzDiagnose(f *testing.F) {
 
 func TestOutput(t *testing.T) {
 	var steps []string
-	o := &output{step: func(n int, what string) { steps = append(steps, what) }}
+	o := &output{step: func(what string) { steps = append(steps, what) }}
 	for _, piece := range []string{"  CC      mm/x.o\n  CC [M]  fs/", "xfs/xfs.o\n  HOSTCC  scripts/kconfig/conf.o\n", "mm/x.c:1: warning: w\n  AS      arch/x86/entry.o\n  LD      vmlinux\nlast"} {
 		o.Write([]byte(piece))
 	}

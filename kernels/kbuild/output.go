@@ -15,7 +15,7 @@ const keptLines = 4000
 // output follows what make says. It keeps the lines that are not progress, and
 // counts those that are.
 type output struct {
-	step func(done int, what string) // called for each object
+	step func(what string) // called for each object
 
 	mu    sync.Mutex
 	part  []byte
@@ -59,7 +59,7 @@ func (o *output) take(line string) {
 	if name, ok := isObject(line); ok {
 		o.done++
 		if o.step != nil {
-			o.step(o.done, name)
+			o.step(name)
 		}
 		return
 	}
