@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"time"
 
 	"spindle/pipeline/drive"
@@ -76,4 +77,24 @@ func (b bank) Stats() (all drive.Stats) {
 		all.Lateness.Mean = late / time.Duration(n)
 	}
 	return all
+}
+
+// Faults tells what the drives' planned faults did, a line each.
+func (b bank) Faults() []string {
+	var out []string
+	for i, d := range b {
+		for _, f := range d.Faults() {
+			text := f.Fault.String()
+			if len(b) > 1 {
+				text = fmt.Sprintf("disk %d: %s", i, text)
+			}
+			if f.Count == 0 {
+				text += "; it hit nothing"
+			} else {
+				text += fmt.Sprintf("; %d requests, the first after %v", f.Count, f.First.Round(time.Millisecond))
+			}
+			out = append(out, text)
+		}
+	}
+	return out
 }

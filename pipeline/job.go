@@ -133,6 +133,10 @@ func (j *job) measure(s *record.Sample) error {
 	_, err := j.hear("done")
 	s.WorkloadSeconds = time.Since(began).Seconds()
 	s.Drive = driveStats(d.Stats())
+	s.Drive.Faults = d.Faults()
+	for _, f := range s.Drive.Faults {
+		s.Warnings = append(s.Warnings, "the drive did as the plan says: "+f)
+	}
 	d.Timed(false)
 	return err
 }

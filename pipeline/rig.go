@@ -133,7 +133,7 @@ func (r *rig) serve(ctx context.Context, spec drive.Spec, serial string, o drive
 	r.onClose(s.close)
 	return machine.Disk{
 		Serve: s.serve, Bus: device.Bus, Rotation: device.Rotation, Serial: serial,
-		WriteCache: device.WriteCache, QueueDepth: device.QueueDepth,
+		WriteCache: device.WriteCache, QueueDepth: device.QueueDepth, Fails: device.Fails,
 	}, nil
 }
 

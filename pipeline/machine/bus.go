@@ -59,7 +59,11 @@ func (d testDisk) frontend() []string {
 		// guest, and the drive's server must be asked first whose fault it was.
 		return []string{"-device", fmt.Sprintf("nvme,id=nvme%d,max_ioqpairs=1", d.n) + disk}
 	}
-	disk += onError
+	if d.Fails {
+		disk += passErrors
+	} else {
+		disk += onError
+	}
 	switch d.Bus {
 	case drive.AHCI:
 		return []string{"-device", fmt.Sprintf("ide-hd,bus=ide.%d", d.port) + disk + d.rotation()}

@@ -85,6 +85,9 @@ type Disk struct {
 	LogicalBlock, PhysicalBlock int
 
 	Bus drive.Bus
+	// Fails says that the drive is to fail requests. The guest sees the errors
+	// then; else one stops the machine, as a fault of the host's.
+	Fails bool
 	// Serial is how the guest finds the drive: letters, digits, '-', '_' and
 	// '.', at most 20, which is what ATA and virtio have room for.
 	Serial string

@@ -26,6 +26,9 @@ func (rootDisk) kernel() []string { return nil }
 // error on would blame the kernel under test for it.
 const onError = ",rerror=stop,werror=stop"
 
+// passErrors lets the guest see what its drive does.
+const passErrors = ",rerror=report,werror=report"
+
 // testDisk is a test drive. n numbers the machine's test drives, port those on
 // the board's AHCI; aio is how QEMU waits for a disk of the host.
 type testDisk struct {

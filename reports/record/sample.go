@@ -121,6 +121,9 @@ type DriveStats struct {
 	LatenessP99   float64 `json:"lateness_p99_seconds"`
 	LatenessMax   float64 `json:"lateness_max_seconds"`
 	ModelErrorRel float64 `json:"model_error"` // mean lateness / mean service time
+
+	// Faults are those that the plan gave the drive, with what they did.
+	Faults []string `json:"faults,omitempty"`
 }
 
 // HostNoise is what else the host did during the sample. The pressures are
