@@ -174,15 +174,3 @@ func TestHungTask(t *testing.T) {
 		t.Errorf("findings %v, want a blocked task", e.Findings)
 	}
 }
-
-// Errors that the plan asks for reach the guest; all others stop the machine.
-func TestPlannedErrors(t *testing.T) {
-	for _, bus := range []drive.Bus{drive.AHCI, drive.VirtioSCSI, drive.VirtioBlk, drive.MegaSAS, drive.USB} {
-		for fails, want := range map[bool]string{false: "rerror=stop,werror=stop", true: "rerror=report,werror=report"} {
-			args := strings.Join(testDisk{Disk: Disk{Bus: bus, Serial: "x", QueueDepth: 1, Fails: fails}}.frontend(), " ")
-			if strings.Count(args, "rerror=") != 1 || !strings.Contains(args, want) {
-				t.Errorf("%s, fails %v: %s", bus, fails, args)
-			}
-		}
-	}
-}
