@@ -112,6 +112,13 @@ func TestRunLibvirt(t *testing.T) {
 	direct, _ := runs(t, onlyBase(sata, ""))
 	machine := "machine: {memory: 384MiB, accel: tcg"
 	under, m := runs(t, strings.Replace(onlyBase(sata, ""), machine, machine+", libvirt: \""+uri+"\"", 1))
+	for _, s := range []record.Sample{direct, under} {
+		// The firmware's tables differ by some KiB, and throttling scales its
+		// depths while it works.
+		for _, key := range []string{"memory", "wb_normal", "wb_background"} {
+			delete(s.Settings, key)
+		}
+	}
 	if diff := cmp.Diff(direct.Settings, under.Settings); diff != "" {
 		t.Errorf("settings (-QEMU +libvirt):\n%s", diff)
 	}
