@@ -359,6 +359,19 @@ func (c *Conn) writeConfig(f fields) error {
 	return nil
 }
 
+// News says whether there is something that Call would tell.
+func (c *Conn) News() bool {
+	for _, q := range c.queues {
+		q.mu.Lock()
+		news := q.pending
+		q.mu.Unlock()
+		if news {
+			return true
+		}
+	}
+	return false
+}
+
 // Call tells the guest, within the protocol, of every ring with news, and waits
 // for its answers: await returns when the file given is readable. It does
 // nothing when there is no news.

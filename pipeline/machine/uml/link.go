@@ -34,6 +34,18 @@ type link struct {
 	device vhost.Device
 	conn   *vhost.Conn // nil until the guest connects
 	events event
+	// told are requests that the device answered by itself, an inquiry for
+	// example: the guest is interrupted for them like for others.
+	told delayed
+}
+
+// next is the link's earliest event.
+func (k *link) next() (due time.Duration, ok bool) {
+	due, ok = k.events.next()
+	if t, any := k.told.next(); any && (!ok || t < due) {
+		due, ok = t, true
+	}
+	return due, ok
 }
 
 // links are all devices, in the order in which the guest finds them.
@@ -54,7 +66,7 @@ func (l *links) add(name string, kind int, d vhost.Device, e event) error {
 // next is the earliest event of all devices.
 func (l *links) next() (due time.Duration, ok bool) {
 	for _, k := range l.list {
-		if t, any := k.events.next(); any && (!ok || t < due) {
+		if t, any := k.next(); any && (!ok || t < due) {
 			due, ok = t, true
 		}
 	}

@@ -168,7 +168,7 @@ func (l *loop) handle(fds []unix.PollFd) error {
 			return err
 		}
 		k.conn = vhost.NewConn(file, k.device)
-		k.conn.BeforeAck = l.limitGuest
+		k.conn.BeforeAck = func() error { return l.limitGuest(k) }
 	}
 	if fds[0].Revents != 0 && fds[1].Revents == 0 {
 		return io.EOF
@@ -194,7 +194,10 @@ func (l *loop) meet() error {
 }
 
 // limitGuest keeps the running guest from passing what its request made due.
-func (l *loop) limitGuest() error {
+func (l *loop) limitGuest(k *link) error {
+	if k.conn.News() {
+		k.told.add(l.now()+untimed, func() {})
+	}
 	if due, ok := l.links.next(); ok {
 		return l.cal.Limit(due)
 	}
@@ -207,9 +210,10 @@ func (l *loop) fire(now time.Duration) error {
 	l.turns++
 	l.shared = l.cal.Shared()
 	for _, k := range l.links.list {
-		if due, ok := k.events.next(); !ok || due > now {
+		if due, ok := k.next(); !ok || due > now {
 			continue
 		}
+		k.told.fire(now)
 		k.events.fire(now)
 		if k.conn == nil {
 			continue
