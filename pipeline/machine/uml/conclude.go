@@ -50,6 +50,10 @@ func (r *run) conclude(ctx context.Context, served, exit error) error {
 		end(machine.Panic, panicked.Line, "", "%s", panicked.Text)
 	case r.mailbox.err != nil:
 		return fault.New(fault.Machinery, string(Protocol), r.mailbox.err)
+	case errors.Is(served, errDone):
+		// It is not waited for: a kernel that powers off shuts its drives down
+		// first, of which nobody wants to hear.
+		end(machine.Stopped, 0, "", "ended as told")
 	case errors.Is(served, timetravel.ErrAsleep):
 		r.hang(end, said, "every program in the guest sleeps for ever, from %v of its time on", now)
 	case errors.Is(served, errLimit):

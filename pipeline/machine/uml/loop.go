@@ -23,6 +23,7 @@ type loop struct {
 	limit    time.Duration
 	clock    time.Time
 	messages bool
+	done     func() bool // nothing more is wanted of the guest
 
 	pid    int // of the guest
 	listen int // for the guest's time
@@ -37,6 +38,7 @@ type loop struct {
 // Ends that the loop finds.
 var (
 	errLimit = errors.New("virtual time ran out")
+	errDone  = errors.New("the guest has given its result")
 	errStall = errors.New("the guest's kernel computes, and its clock stands still")
 )
 
@@ -113,6 +115,9 @@ func (l *loop) poll() error {
 		}
 		if err := l.cal.Turn(l.links.next, l.fire); err != nil {
 			return err
+		}
+		if l.done() {
+			return errDone
 		}
 		if l.cal.Now() > l.limit {
 			return errLimit

@@ -94,7 +94,8 @@ func (r *run) plug() (err error) {
 	if r.trace, err = newTrace(filepath.Join(r.cfg.Dir, RequestLog)); err != nil {
 		return err
 	}
-	r.loop = &loop{links: &r.links, stall: r.cfg.Stall, limit: r.cfg.Limit, clock: r.cfg.Clock, messages: r.cfg.MessagesOnly}
+	r.loop = &loop{links: &r.links, stall: r.cfg.Stall, limit: r.cfg.Limit, clock: r.cfg.Clock, messages: r.cfg.MessagesOnly,
+		done: func() bool { return r.delivered }}
 	now := r.loop.now
 	if r.mailbox, err = newMailbox(now, r.word); err != nil {
 		return err
