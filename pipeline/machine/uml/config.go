@@ -121,6 +121,7 @@ func (c *Config) args(l *links) []string {
 		fmt.Sprintf("tt-seed=%d", c.Seed),
 		fmt.Sprintf("tt-cost=%d,%d,%d", c.Cost.Syscall.Nanoseconds(), c.Cost.Fault.Nanoseconds(), c.Cost.Byte),
 		"con=null", "con0=null,fd:1", "ssl=null", "stderr=1",
+		"keep_bootcon", // or the kernel's words end when con0 comes up, a panic's too
 		"panic=1", "noreboot", "random.trust_cpu=1", "random.trust_bootloader=1",
 	}
 	for _, k := range l.list {

@@ -40,6 +40,10 @@ func (g *guard) look(l *loop) error {
 	if l.cal == nil || l.cal.Waiting() {
 		return nil // it boots, or it is about to end
 	}
+	// Within the time that it may run through by itself a guest says nothing.
+	if l.cal.Now() > l.limit {
+		return errLimit
+	}
 	used := cpuTime(l.pid)
 	if !g.quiet {
 		g.quiet, g.quietSince = true, used
