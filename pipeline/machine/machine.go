@@ -222,6 +222,11 @@ func (m *Machine) Findings() []Finding {
 	return append([]Finding(nil), m.findings...)
 }
 
+// leaveLimit is how long a machine may take to be gone whose answer to being
+// told so was lost. Libvirt takes seconds to clear up behind a domain, more of
+// them on a busy host.
+const leaveLimit = 20 * time.Second
+
 // Stop ends the machine in good order: QEMU completes what it has under way
 // and takes leave of its disks. When ctx ends first the machine is killed, and
 // that is the error. How the machine ended otherwise is for Ending to tell.
@@ -235,7 +240,7 @@ func (m *Machine) Stop(ctx context.Context) error {
 		select {
 		case <-m.done:
 		case <-ctx.Done():
-		case <-time.After(settle):
+		case <-time.After(leaveLimit):
 		}
 		select {
 		case <-m.done:
