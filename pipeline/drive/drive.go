@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,7 @@ type Drive struct {
 	content  *sparse.File
 	newModel func() timing.Model // nil for a drive without timing
 	early    time.Duration       // see Options
+	behind   atomic.Int64        // see lag
 	alarm    *alarm              // nil for a drive without timing
 	rec      *recorder
 
@@ -165,6 +167,7 @@ func (d *Drive) change(newModel func() timing.Model, early time.Duration) {
 	if newModel != nil && !d.closed && !d.dead {
 		d.model, d.ahead = newModel(), early
 		d.reached, d.epoch = 0, monotonic()
+		d.behind.Store(0)
 	}
 	d.switching = false
 	held := d.held

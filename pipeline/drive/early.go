@@ -26,6 +26,26 @@ func (d *Drive) Gauge(service time.Duration) {
 	d.change(func() timing.Model { return &steady{service: service} }, 0)
 }
 
+// maxLag is how far the clock may be ahead of the model's time: half a
+// revolution and a bit, by which chance moves each request anyway.
+const maxLag = 5 * time.Millisecond
+
+// lag is how far the last answer left behind its time. What arrives now was sent
+// because of an answer that was late, by that much later than the model would
+// have had it, and so the model takes it for having come that much earlier. A
+// host that is late now and then, because a hypervisor took the CPU away, so
+// gives single times that are long, and short ones after them, and the mean of
+// the model. Without it every late answer would make the drive slower for good,
+// and a reader would lose a revolution of read-ahead to it.
+//
+// It is no more than what the host was late, so that a chain of requests is never
+// faster than the model, and no more than maxLag, so that a host that cannot keep
+// up shows. The price: of several programs at work, the next to come is served as
+// if it had been the one that waited.
+func (d *Drive) lag() time.Duration {
+	return min(max(time.Duration(d.behind.Load()), 0), maxLag)
+}
+
 // HasTiming says whether the drive has a model at all.
 func (d *Drive) HasTiming() bool { return d.newModel != nil }
 

@@ -57,3 +57,53 @@ func TestEarlyCache(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// noting is a steady model that notes when requests came, in its time.
+type noting struct {
+	steady
+	came []time.Duration
+}
+
+func (n *noting) Arrive(now time.Duration, r timing.Request) {
+	n.came = append(n.came, now)
+	n.steady.Arrive(now, r)
+}
+
+// After a late answer the model takes the next request for having come when it
+// would have come had the answer been in time: not later, as far as the lag may
+// go, and never before the answer was due.
+func TestLag(t *testing.T) {
+	for _, held := range []time.Duration{0, 3 * time.Millisecond, 20 * time.Millisecond} {
+		const service = 8 * time.Millisecond
+		d := make1(t, small, Options{})
+		m := &noting{steady: steady{service: service}}
+		d.change(func() timing.Model { return m }, 0)
+		answered := make(chan error, 1)
+		read := func() {
+			d.Submit(&nbd.Request{Op: nbd.Read, Data: make([]byte, 4096), Length: 4096}, func(err error) { answered <- err })
+		}
+		read()
+		d.mu.Lock() // the host has no time for the drive
+		due := d.epoch + m.came[0] + service
+		for monotonic() < due+held {
+			time.Sleep(100 * time.Microsecond)
+		}
+		d.mu.Unlock()
+		<-answered
+		left := monotonic() - d.epoch
+		read()
+		second := m.came[1]
+		now := monotonic() - d.epoch
+		<-answered
+		if first := m.came[0] + service; second < first {
+			t.Errorf("held for %v: the second came at %v in the model, before the first was due at %v", held, second, first)
+		}
+		late := left - (m.came[0] + service) // at least; the drive was late by less than that
+		if lag := now - second; lag > min(late, maxLag)+(now-left) {
+			t.Errorf("held for %v: the model takes %v off for an answer that was %v late", held, lag, late)
+		}
+		if earliest := now - min(held, maxLag); held > 0 && second > earliest {
+			t.Errorf("held for %v: the second came at %v in the model and at %v by the clock: want at most %v", held, second, now, earliest)
+		}
+	}
+}

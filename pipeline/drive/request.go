@@ -16,6 +16,7 @@ type request struct {
 	done    func(error)
 	arrived time.Duration // monotonic
 	due     time.Duration // monotonic, when the answer should leave; 0 if untimed
+	planned time.Duration // monotonic, when by the model alone; may be before it arrived
 	alone   bool          // no other was in the drive when it came
 	halves  atomic.Int32
 	err     error         // of the data
@@ -41,7 +42,7 @@ func (d *Drive) take(q *request) {
 	q.Sent = q.sent
 	d.lastID++
 	d.waiting[d.lastID] = q
-	d.reached = max(d.reached, q.arrived-d.epoch)
+	d.reached = max(d.reached, q.arrived-d.epoch-d.lag())
 	if x, ok := d.model.(*disturbed); ok {
 		q.err = x.judge(d.reached, q.Request)
 	}
@@ -98,7 +99,8 @@ func (d *Drive) ring() {
 	for i, c := range d.batch {
 		q := d.waiting[c.ID]
 		delete(d.waiting, c.ID)
-		q.due = max(d.epoch+c.At-d.ahead, q.arrived)
+		q.planned = d.epoch + c.At - d.ahead
+		q.due = max(q.planned, q.arrived)
 		d.rec.served(max(d.epoch+c.Start-q.arrived, 0), c.At-c.Start)
 		answers[i] = q
 	}
@@ -172,6 +174,9 @@ func (q *request) half() {
 	d := q.d
 	d.mu.Lock()
 	d.depth-- // now: the next request may come before done returns
+	if q.planned > 0 {
+		d.behind.Store(int64(monotonic() - q.planned))
+	}
 	d.rec.answered(q)
 	d.mu.Unlock()
 	q.done(err)
@@ -187,6 +192,8 @@ func (q *request) half() {
 // sent runs when the answer has left.
 func (q *request) sent() {
 	if q.due > 0 {
-		q.d.rec.sent(monotonic() - q.due)
+		now := monotonic()
+		q.d.rec.sent(now - q.due)
+		q.d.behind.Store(int64(now - q.planned))
 	}
 }
