@@ -43,6 +43,8 @@ var floors = map[string]int{
 	"reports/stat":    1,
 	"internal/debian": 1,
 
+	"pipeline/bisect/search": 1,
+
 	"internal/unit":     0,
 	"internal/blockid":  0,
 	"internal/fault":    0,
