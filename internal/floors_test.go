@@ -28,6 +28,7 @@ var floors = map[string]int{
 
 	"pipeline/bisect": 4,
 	"pipeline/fleet":  4,
+	"pipeline/series": 4,
 
 	"pipeline": 3,
 

@@ -12,6 +12,7 @@ import (
 	"spindle/internal/progress"
 	"spindle/internal/store"
 	"spindle/kernels"
+	"spindle/reports/record"
 )
 
 // Env is what a run takes from the host. Time, randomness and places come in
@@ -32,6 +33,8 @@ type Env struct {
 	// NoBuild leaves kernels that are not built yet alone, and what a plan asks
 	// of them unchecked.
 	NoBuild bool
+	// Begun is called with a new run before its first sample, where it is set.
+	Begun func(*record.Run) error
 }
 
 // NewEnv is the Env of a real command: temporary files beside the store, so

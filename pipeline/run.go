@@ -51,6 +51,11 @@ func Run(ctx context.Context, env Env, p *Plan, dir string) error {
 		if err := register(env, dir); err != nil {
 			return err
 		}
+		if env.Begun != nil {
+			if err := env.Begun(r); err != nil {
+				return err
+			}
+		}
 		return carry(ctx, env, kit, p, r)
 	})
 }

@@ -106,16 +106,19 @@ type (
 	}
 )
 
-func (a *analysis) junit() ([]byte, error) {
-	all := junitSuites{Name: a.manifest.Name}
-	for _, t := range a.tests() {
+func (a *analysis) junit() ([]byte, error) { return junitOf(a.manifest.Name, a.tests()) }
+
+// junitOf writes tests in that form.
+func junitOf(name string, tests []test) ([]byte, error) {
+	all := junitSuites{Name: name}
+	for _, t := range tests {
 		i := slices.IndexFunc(all.Suites, func(s junitSuite) bool { return s.Name == t.suite })
 		if i < 0 {
 			i = len(all.Suites)
 			all.Suites = append(all.Suites, junitSuite{Name: t.suite})
 		}
 		s := &all.Suites[i]
-		c := junitCase{Class: a.manifest.Name + "." + t.suite, Name: t.name, Out: strings.Join(t.said, "\n")}
+		c := junitCase{Class: name + "." + t.suite, Name: t.name, Out: strings.Join(t.said, "\n")}
 		s.Tests++
 		all.Tests++
 		switch {
@@ -136,11 +139,13 @@ func (a *analysis) junit() ([]byte, error) {
 
 // tap gives the report in the Test Anything Protocol, version 13, as kernel
 // selftests print it.
-func (a *analysis) tap() []byte {
+func (a *analysis) tap() []byte { return tapOf(a.warnings, a.tests()) }
+
+// tapOf writes tests so, with warnings at the top.
+func tapOf(warnings []string, tests []test) []byte {
 	var b bytes.Buffer
-	tests := a.tests()
 	fmt.Fprintf(&b, "TAP version 13\n1..%d\n", len(tests))
-	for _, s := range a.warnings {
+	for _, s := range warnings {
 		fmt.Fprintf(&b, "# %s\n", oneLine(s))
 	}
 	for i, t := range tests {

@@ -84,6 +84,8 @@ func allNeeds() []Need {
 			Packages: packages("xz-utils", "xz", "xz")},
 		{Program: "git", Use: Optional, For: "applies patches to kernels' source",
 			Packages: packages("git", "git", "git")},
+		{Program: "b4", Use: Optional, For: "fetches patch series from the lists",
+			Packages: packages("b4", "b4", "b4")},
 		{Program: "make", Use: Optional, For: "builds kernels",
 			Packages: packages("make", "make", "make")},
 		{Program: "gcc", Use: Optional, For: "builds kernels",
