@@ -46,6 +46,8 @@ func Make(ctx context.Context, env Env, s Source) (Artifact, error) {
 		make = fromCode
 	case s.Deb != "":
 		make = fromDeb
+	case s.Arch == "um":
+		make = fromProgram
 	}
 	dir, err := make(ctx, env, s)
 	if err != nil {

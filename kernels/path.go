@@ -127,6 +127,12 @@ func (image *bzImage) config(ctx context.Context, path string) (foundConfig, err
 	if !ok {
 		return foundConfig{}, nil
 	}
+	return configInTree(path, tree)
+}
+
+// configInTree reads the .config of the tree that path was built in. It is not
+// known if there is none, or one that is newer than the image.
+func configInTree(path, tree string) (foundConfig, error) {
 	inTree := filepath.Join(tree, ".config")
 	built, err := os.Stat(path)
 	if err != nil {
@@ -135,7 +141,8 @@ func (image *bzImage) config(ctx context.Context, path string) (foundConfig, err
 	if configured, err := os.Stat(inTree); err != nil || configured.ModTime().After(built.ModTime()) {
 		return foundConfig{}, nil
 	}
-	if text, err = os.ReadFile(inTree); err != nil {
+	text, err := os.ReadFile(inTree)
+	if err != nil {
 		return foundConfig{}, err
 	}
 	return foundConfig{text, inTree}, nil

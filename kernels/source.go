@@ -18,7 +18,7 @@ type Source struct {
 	// follow: NAME=VERSION.
 	Deb string `yaml:"deb"`
 
-	// Path is a bzImage.
+	// Path is a bzImage; with Arch um the program linux.
 	Path string `yaml:"path"`
 
 	// Modules is where `make modules_install INSTALL_MOD_PATH=...` put the
@@ -54,8 +54,8 @@ type Source struct {
 	// "" is gcc.
 	CC string `yaml:"cc"`
 
-	// Arch is what is built: x86_64, or um for User Mode Linux on x86_64. ""
-	// is x86_64.
+	// Arch is what is built, or was to give Path: x86_64, or um for User Mode
+	// Linux on x86_64. "" is x86_64.
 	Arch string `yaml:"arch"`
 }
 
@@ -101,14 +101,20 @@ func (s Source) Validate() error {
 		return s.validCode()
 	}
 	for _, x := range []struct{ key, value string }{
-		{"rev", s.Rev}, {"sha256", s.SHA256}, {"series", s.Series}, {"config", strings.Join(s.Config, "")}, {"cc", s.CC}, {"arch", s.Arch},
+		{"rev", s.Rev}, {"sha256", s.SHA256}, {"series", s.Series}, {"config", strings.Join(s.Config, "")}, {"cc", s.CC},
 	} {
 		if x.value != "" {
 			return fmt.Errorf("%s: is for source code (git, tarball, tree, or a package linux-source-...); this kernel is built already", x.key)
 		}
 	}
-	if s.Upto != nil {
+	switch {
+	case s.Upto != nil:
 		return errors.New("upto: is for source code with a series; this kernel is built already")
+	case s.Arch == "" || s.Arch == "x86_64":
+	case s.Arch != "um" || s.Deb != "":
+		return fmt.Errorf("arch: %s: is for source code (git, tarball, tree, or a package linux-source-...), and um for the path of a program too", s.Arch)
+	case s.Modules != "":
+		return errors.New("modules: a program (arch: um) has all built in here, leave them out")
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"spindle/images"
 	"spindle/internal/fault"
 	"spindle/internal/proc"
+	"spindle/internal/unit"
 	"spindle/kernels"
 	"spindle/pipeline/drive"
 	"spindle/pipeline/machine"
@@ -50,7 +51,7 @@ func (c *checker) virtual() {
 		switch {
 		case f.broken():
 		case c.plan.Virtual() && !um:
-			c.entry(f, "kernel %s is for a machine, and machine: {time: virtual} runs a kernel as a program: build it from source with arch: um, such as {deb: linux-source-6.12, arch: um}", f.key.text)
+			c.entry(f, "kernel %s is for a machine, and machine: {time: virtual} runs a kernel as a program: build it from source with arch: um, such as {deb: linux-source-6.12, arch: um}, or name one that was built so: {path: linux, arch: um}", f.key.text)
 		case !c.plan.Virtual() && um:
 			c.entry(f, "kernel %s is a program of the host (arch: um): it wants machine: {time: virtual}", f.key.text)
 		}
@@ -76,11 +77,16 @@ func (c *checker) virtual() {
 			c.entry(f, "drive %s is a disk of the host, which has no virtual time", f.key.text)
 		case len(d.Members()) > 1:
 			c.entry(f, "drive %s: a guest in virtual time has one drive, and no md array", f.key.text)
+		case slices.ContainsFunc(d.Faults, fails):
+			c.entry(f, "drive %s fails requests: in virtual time drives have spikes and stalls only", f.key.text)
 		case bus != nil && d.Bus != drive.VirtioSCSI && d.Bus != drive.VirtioBlk:
 			c.value(bus, "bus %s: virtual time has virtio-scsi, whose disks the sd driver drives, and virtio-blk", d.Bus)
 		}
 	}
 }
+
+// fails says whether a fault makes the guest see errors.
+func fails(f drive.Fault) bool { return f.Spike == nil && f.Stall == nil }
 
 // virtualDrives gives the drives of a plan in virtual time the bus that stands
 // for all others there, where it names none.
@@ -103,6 +109,7 @@ type virtualSeeds struct {
 	drive   uint64
 	phase   time.Duration // the timed part begins so much later: other flushes are near
 	turn    time.Duration // the drive's platters and caches are so old when it begins
+	place   float64       // where on the drive the guest's disk begins: 0 first, to 1 last
 }
 
 func seedsOf(seed uint64) virtualSeeds {
@@ -111,7 +118,22 @@ func seedsOf(seed uint64) virtualSeeds {
 		entropy: r.Uint64(), drive: seed,
 		phase: time.Duration(r.Int64N(int64(flusherPeriod))),
 		turn:  time.Duration(r.Int64N(int64(time.Second))),
+		place: r.Float64(),
 	}
+}
+
+// The guest's disk begins somewhere in the first hundredth of the drive, at a
+// whole MiB as partitions do: far enough for other tracks and angles, and not so
+// far that the media would be slower by more than some thousandths.
+const (
+	placeShare = 100
+	placeUnit  = unit.MiB
+)
+
+// placeOf is where on a drive the guest's disk begins.
+func (s virtualSeeds) placeOf(d drive.Device) unit.Size {
+	room := min(d.Capacity/placeShare, d.Capacity-d.Size)
+	return unit.Size(s.place*float64(room)) / placeUnit * placeUnit
 }
 
 // flusherPeriod is how often the kernel looks for old dirty pages
@@ -180,12 +202,17 @@ func oneVirtual(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell r
 		return s, err
 	}
 	seeds := seedsOf(seed)
+	spec := p.Drives[cell.Condition.Drive]
+	device, err := spec.Device()
+	if err != nil {
+		return s, err
+	}
 	limit := p.SampleLimit(cell.Condition)
 	cfg := uml.Config{
 		Kernel: k.Kernels[arm.Kernel].Boot, Initrd: virtualInitrd, Root: k.Image.Root,
 		Memory: p.memory(arm), Seed: seeds.entropy, Cost: uml.DefaultCost, Clock: virtualClock,
 		Drives: []uml.Disk{{
-			Spec: p.Drives[cell.Condition.Drive], Seed: seeds.drive, Serial: driveSerial(0), Turn: seeds.turn,
+			Spec: spec, Seed: seeds.drive, Serial: driveSerial(0), Turn: seeds.turn, Place: seeds.placeOf(device),
 			Backing: filepath.Join(temp, "drive.img"),
 		}},
 		Phase: seeds.phase, Dir: dir, Temp: temp, Limit: 3*limit + 10*time.Minute,

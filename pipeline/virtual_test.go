@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"spindle/internal/fault"
+	"spindle/internal/unit"
 	"spindle/pipeline/drive"
 	"spindle/reports/record"
 )
@@ -41,6 +42,7 @@ func TestVirtualPlan(t *testing.T) {
 		{"time", "time: virtual", "time: imaginary", `time "imaginary"`},
 		{"cpus", "memory: 256MiB", "cpus: 2", "cpus 2: a guest in virtual time has one"},
 		{"accelerator", "memory: 256MiB", "accel: kvm", "accel kvm: in virtual time a kernel runs as a program of the host"},
+		{"faults", "queue-depth: 1", "faults: [{eio: {from: 0B, length: 4KiB}}]", "drive sata fails requests: in virtual time drives have spikes and stalls only"},
 		{"bus", "queue-depth: 1", "bus: ahci", "bus ahci: virtual time has virtio-scsi"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,8 +76,24 @@ func TestVirtualSeeds(t *testing.T) {
 		t.Errorf("seeds %+v and %+v", a, b)
 	}
 	for seed := range uint64(1000) {
-		if s := seedsOf(seed); s.phase < 0 || s.phase >= 5*time.Second || s.turn < 0 || s.turn >= time.Second {
+		if s := seedsOf(seed); s.phase < 0 || s.phase >= 5*time.Second || s.turn < 0 || s.turn >= time.Second || s.place < 0 || s.place >= 1 {
 			t.Errorf("seed %d: %+v", seed, s)
+		}
+	}
+}
+
+// Where the guest's disk lies varies too, and stays on the drive.
+func TestVirtualPlace(t *testing.T) {
+	for _, tt := range []struct{ place, size, capacity, want unit.Size }{
+		{0, 8 * unit.GiB, 500 * unit.GiB, 0},
+		{50, 8 * unit.GiB, 500 * unit.GiB, 2560 * unit.MiB},
+		{100, 8 * unit.GiB, 500 * unit.GiB, 5 * unit.GiB},
+		{100, 500 * unit.GiB, 500 * unit.GiB, 0},
+		{100, 8 * unit.GiB, 8*unit.GiB + 5000*unit.KiB, 4 * unit.MiB},
+	} {
+		s := virtualSeeds{place: float64(tt.place) / 100}
+		if got := s.placeOf(drive.Device{Size: tt.size, Capacity: tt.capacity}); got != tt.want {
+			t.Errorf("at %d %% of %v in %v: %v, want %v", tt.place, tt.size, tt.capacity, got, tt.want)
 		}
 	}
 }

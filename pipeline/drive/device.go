@@ -18,6 +18,7 @@ import (
 // Device is what the guest is to see of a drive.
 type Device struct {
 	Size       unit.Size
+	Capacity   unit.Size // of all of the modelled drive, whose start is presented
 	Bus        Bus
 	Rotation   int // rpm; 1 for a solid-state drive, as ATA has it; 0 for a drive without timing
 	QueueDepth int
@@ -31,7 +32,7 @@ func (s Spec) Device() (Device, error) {
 	if err != nil {
 		return Device{}, err
 	}
-	d := Device{Size: r.Size, Bus: r.Bus, QueueDepth: r.QueueDepth, WriteCache: r.writeCache || r.controller.Controller.Cache > 0}
+	d := Device{Size: r.Size, Capacity: r.capacity, Bus: r.Bus, QueueDepth: r.QueueDepth, WriteCache: r.writeCache || r.controller.Controller.Cache > 0}
 	d.Fails = slices.ContainsFunc(r.Faults, func(f Fault) bool { return f.EIO != nil || f.ReadOnly != nil || f.PowerCut != nil })
 	switch {
 	case r.Disk != nil:

@@ -68,7 +68,10 @@ type Disk struct {
 	Serial string
 	// Turn is how long the drive was idle when the timed part begins: its
 	// platters stand elsewhere.
-	Turn    time.Duration
+	Turn time.Duration
+	// Place is where on the drive the guest's disk begins, as that of a partition
+	// might: other tracks, other angles, and a little of another media rate.
+	Place   unit.Size
 	Backing string // see drive.Options
 }
 

@@ -60,6 +60,7 @@ type disk struct {
 	spec    drive.Spec
 	seed    uint64
 	turn    time.Duration
+	place   int64 // sectors
 	size    int64
 	now     clock
 	content *sparse.File
@@ -90,10 +91,16 @@ func newDisk(d Disk, now clock, t *trace) (*disk, vhost.Device, int, error) {
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	x := &disk{spec: d.Spec, seed: d.Seed, turn: d.Turn, size: int64(dev.Size), now: now, trace: t, waiting: map[uint64]*waiter{}}
+	if d.Place < 0 || d.Place%timing.SectorSize != 0 || d.Place > dev.Capacity-dev.Size {
+		return nil, nil, 0, fault.Planf("%v of the drive's %v, from %v on: that is beyond its end", dev.Size, dev.Capacity, d.Place)
+	}
+	x := &disk{
+		spec: d.Spec, seed: d.Seed, turn: d.Turn, place: int64(d.Place / timing.SectorSize), size: int64(dev.Size),
+		now: now, trace: t, waiting: map[uint64]*waiter{},
+	}
 	desc := vhost.Disk{
 		Size: x.size, Serial: d.Serial, WriteCache: dev.WriteCache, Rotation: dev.Rotation,
-		QueueDepth: dev.QueueDepth, Backend: x,
+		QueueDepth: dev.QueueDepth, FUA: dev.WriteCache, Backend: x,
 	}
 	var made vhost.Device
 	kind := virtioSCSI
@@ -132,12 +139,14 @@ func (d *disk) Submit(r *vhost.Request, done func(error)) {
 		Request: timing.Request{ID: d.last, Op: op, LBA: r.Offset / timing.SectorSize, Sectors: r.Length / timing.SectorSize, FUA: r.FUA},
 		arrived: now - d.epoch, done: done, err: err,
 	}
+	onDrive := w.Request
 	if op != timing.Flush {
 		w.seek = w.LBA - d.head
 		d.head = w.LBA + w.Sectors
+		onDrive.LBA += d.place
 	}
 	d.waiting[w.ID] = w
-	d.model.Arrive(w.arrived, w.Request)
+	d.model.Arrive(w.arrived, onDrive)
 }
 
 func (d *disk) move(r *vhost.Request) error {

@@ -143,6 +143,10 @@ func TestFakeSeeds(t *testing.T) {
 	if turned.Trace == plain.Trace {
 		t.Error("another turn gave the same times")
 	}
+	placed := report(func(c *uml.Config) { c.Drives[0].Place = 1000 * unit.MiB })
+	if placed.Trace == plain.Trace || placed.Drive.Writes != plain.Drive.Writes {
+		t.Errorf("another place gave the same times, or other requests: %+v", placed)
+	}
 }
 
 // Every end is told apart.
@@ -210,6 +214,7 @@ func TestConfig(t *testing.T) {
 		"no kernel": func(c *uml.Config) { c.Kernel += ".gone" },
 		"argument":  func(c *uml.Config) { c.Append = []string{"a\nb"} },
 		"bus":       func(c *uml.Config) { c.Drives[0].Spec.Bus = drive.AHCI },
+		"place":     func(c *uml.Config) { c.Drives[0].Place = 500 * unit.GiB },
 	} {
 		cfg := fakeConfig(t, "off")
 		change(&cfg)

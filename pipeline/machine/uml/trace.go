@@ -25,7 +25,7 @@ import (
 //	wait     ns until the drive took the request up
 //	service  ns from then until it was done
 //	op       R, W, F for flush; with "!" behind it where the write was forced
-//	lba      first sector, of 512 bytes
+//	lba      first sector, of 512 bytes, as the guest counts them
 //	sectors
 //	seek     sectors from the end of the request that arrived before
 const RequestLog = "requests.tsv.zst"
