@@ -105,6 +105,7 @@ func Load(file string, text []byte) (*Plan, error) {
 	if err := s.err(); err != nil {
 		return nil, err
 	}
+	p.untraced()
 	return p, p.fillDrives()
 }
 

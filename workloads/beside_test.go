@@ -57,6 +57,7 @@ func TestDoOwn(t *testing.T) {
 		"- read-to-pipe: {file: 1MiB, to: \"null\"}",
 		"- startup: {files: 10, size: 1MiB, starts: 2, pause: 1ms}",
 		"- create: {processes: 2, files: 10, rounds: 2}",
+		"- age: {rounds: 2, writers: 2, files: 4, size: 64KiB}",
 		"- command: {run: 'echo p99 12 ms; echo more >\"$TARGET/f\"', metrics: [{name: p99, unit: s, direction: lower, regex: 'p99 ([0-9.]+) ms', scale: 0.001, primary: true}]}",
 	} {
 		t.Run(strings.Fields(text)[1], func(t *testing.T) {

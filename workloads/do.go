@@ -333,6 +333,7 @@ func (r *run) timed(ctx context.Context) error {
 	}
 	metrics, err := r.measureAll(ctx)
 	busy, serr := sampler.Stop()
+	serr = errors.Join(serr, r.endTrace())
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"os"
 	"time"
 
+	"spindle/reports/record"
 	"spindle/workloads/burst"
+	"spindle/workloads/fiemap"
 	"spindle/workloads/iostat"
 	"spindle/workloads/sample"
 )
@@ -15,10 +17,11 @@ import (
 // Files that are made of the counters and of the programs' reports when the timed
 // part is over.
 const (
-	StallsFile  = "stalls.jsonl" // Stalled, one a line, in the order of their start for each workload
+	StallsFile  = record.Stalls  // Stalled, one a line, in the order of their start for each workload
+	ExtentsFile = record.Extents // fiemap.Layout of the workload's files
 	IostatFile  = "iostat.txt"   // iostat -cxm of sysstat 10.2, each iostatEvery
 	IostatLines = "iostat.jsonl" // the same and iostat's columns of today
-	BurstsFile  = "bursts.json"  // burst.Found by series: writes a second, reads' latency
+	BurstsFile  = record.Bursts  // burst.Found by series: writes a second, reads' latency
 )
 
 // iostatEvery is the period at which the mails show iostat.
@@ -45,7 +48,8 @@ func (r *run) keepBeside() error {
 		writeLines(r.out(StallsFile), r.shared.stalls),
 		r.keepIostat(disks, cpus),
 		r.keepBursts(disks),
-		r.stopTrace(),
+		r.keepExtents(),
+		r.keepTrace(),
 	)
 }
 
@@ -106,6 +110,33 @@ func (r *run) keepBursts(disks []sample.Disk) error {
 		return err
 	}
 	return os.WriteFile(r.out(BurstsFile), append(text, '\n'), 0o600)
+}
+
+// mostFiles is how many files are looked at for their extents: a system call or
+// two each.
+const mostFiles = 20_000
+
+// keepExtents writes in how many pieces the files of the workload, and of those
+// beside it, lie on the drive. The files are written back for that. It is told of
+// a workload that failed, too, but not of a file system that does.
+func (r *run) keepExtents() error {
+	if !r.mounted {
+		return nil
+	}
+	var l fiemap.Layout
+	err := r.within("looking for extents", func() (err error) {
+		l, err = fiemap.Tree(r.dir, mostFiles)
+		return err
+	})
+	if err != nil {
+		r.warn("extents were not counted: %v", err)
+		return nil
+	}
+	text, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(r.out(ExtentsFile), append(text, '\n'), 0o600)
 }
 
 // readLines reads a file of JSON lines up to the first that is none; a file that

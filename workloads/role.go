@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"spindle/internal/proc"
+	"spindle/workloads/age"
 	"spindle/workloads/create"
 	"spindle/workloads/ioperf"
 	"spindle/workloads/pipe"
@@ -23,7 +24,7 @@ import (
 // else.
 func Role(ctx context.Context, self []string, args []string) (code int, ok bool) {
 	for _, role := range []func(context.Context, []string, []string) (int, bool){
-		torture.Role, ioperf.Role, pipe.Role, startup.Role, create.Role,
+		torture.Role, ioperf.Role, pipe.Role, startup.Role, create.Role, age.Role,
 	} {
 		if code, ok := role(ctx, self, args); ok {
 			return code, true

@@ -35,9 +35,13 @@ type run struct {
 	dir     string           // where the workload's files go; the mount point
 	target  string           // the drive's device node if there is no file system, else ""
 	mounted bool
+	traced  span // when events were traced; zero if they were not
 	rest    rest // since the last sync before the workload
 	result  *Result
 }
+
+// span is a time on CLOCK_MONOTONIC.
+type span struct{ from, to time.Duration }
 
 // command is a program that must be in the guest.
 type command struct {

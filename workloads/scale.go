@@ -46,6 +46,10 @@ func (s Spec) Scaled(f float64) (Spec, error) {
 		c := *s.Create
 		c.Files = scaleCount(orDefault(c.Files, 10_000), f)
 		s.Create = &c
+	case s.Age != nil:
+		a := *s.Age
+		a.Size = max(scaleSize(orDefault(a.Size, 4*unit.MiB), f, 4*unit.KiB), 4*unit.KiB)
+		s.Age = &a
 	case s.Command != nil:
 		err = errors.New("command: cannot be scaled: spindle does not know which of its numbers are sizes; write them as they shall be, and leave scale out")
 	}

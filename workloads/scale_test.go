@@ -16,6 +16,7 @@ func TestScaled(t *testing.T) {
 		{"ioperf: {}", "ioperf: {data: 6GiB, wal: 128MiB, checkpoint-writes: 12500, duration: 225s}"},
 		{"read-to-pipe: {}", "read-to-pipe: {file: 640MiB}"},
 		{"startup: {}", "startup: {files: 38, size: 7864320B, pause: 500ms}"},
+		{"age: {}", "age: {size: 512KiB}"},
 		{"create: {}", "create: {files: 1250}"},
 		{"fio: {options: {rw: read, size: 1g, bs: 4k}}", "fio: {options: {rw: read, size: \"134217728\", bs: 4k}}"},
 		{"{startup: {files: 8, size: 8MiB}, after: 8s, beside: [{dd: {size: 10GiB}}]}", "{startup: {files: 1, size: 1MiB, pause: 500ms}, after: 1s, beside: [{dd: {size: 1280MiB}}]}"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type Settings struct {
 	Iosched map[string]map[string]string `yaml:"iosched" json:"iosched,omitempty"` // of a scheduler, set where it is the condition's: bfq: {slice_idle: 0}
 	BDI     map[string]string            `yaml:"bdi" json:"bdi,omitempty"`         // of the file system's backing device: strict_limit: 1
 	Cgroup  *Cgroup                      `yaml:"cgroup" json:"cgroup,omitempty"`   // that the workload runs in
-	Trace   []string                     `yaml:"trace" json:"trace,omitempty"`     // blk for the tracer, or groups of events: block, writeback
+	Trace   []string                     `yaml:"trace" json:"trace,omitempty"`     // blk for the tracer, groups of events (block), one (block:block_rq_issue), or explain
 }
 
 // Cgroup is a control group of blkio (version 1) or io (version 2) for the
@@ -70,11 +71,43 @@ func (s Settings) Validate() error {
 		}
 	}
 	for _, t := range s.Trace {
-		if t == "" || strings.ContainsAny(t, "./ \t\n") {
-			return fmt.Errorf("trace: %q: write blk for the block tracer, or groups of events such as block and writeback", t)
+		if !traceForm.MatchString(t) {
+			return fmt.Errorf("trace: %q: write blk for the block tracer, groups of events such as block and writeback, one event such as block:block_rq_issue, or explain", t)
 		}
 	}
 	return nil
+}
+
+// title says for a table's heading what sets a workload apart from the same one
+// with other settings: ", vm.dirty_ratio 10, in a cgroup (v1), traced (blk)".
+func (s Settings) title() string {
+	var parts []string
+	add := func(prefix string, m map[string]string) {
+		for _, k := range sortedKeys(m) {
+			parts = append(parts, prefix+k+" "+m[k])
+		}
+	}
+	add("", s.Sysctl)
+	add("", s.Queue)
+	for _, scheduler := range sortedKeys(s.Iosched) {
+		add(scheduler+" ", s.Iosched[scheduler])
+	}
+	add("bdi ", s.BDI)
+	if c := s.Cgroup; c != nil {
+		where := "in a cgroup"
+		if c.Group == "root" {
+			where = "in the root cgroup"
+		}
+		parts = append(parts, fmt.Sprintf("%s (v%d)", where, c.version()))
+		add("", c.Settings)
+	}
+	if len(s.Trace) > 0 {
+		parts = append(parts, "traced ("+strings.Join(s.Trace, " ")+")")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(parts, ", ")
 }
 
 func (c Cgroup) validate() error {
@@ -105,6 +138,8 @@ func oneWord(what, key, value string) error {
 	}
 	return nil
 }
+
+var traceForm = regexp.MustCompile(`^[a-z0-9_]+(:[a-z0-9_]+)?$`)
 
 // Merge puts the settings of an arm and of a workload together. The same knob in
 // both is an error: one of the two would not be what the plan says.

@@ -123,29 +123,32 @@ func TestTrace(t *testing.T) {
 	s := fakeSystem(t)
 	job := mounted(t, s, "- command: {run: 'true'}")
 	job.Set.Trace = []string{"blk", "writeback"}
+	put(t, s.path("proc/meminfo"), "MemTotal:         131072 kB\n")
 	dir := s.path("sys/kernel/debug/tracing")
 	res, _ := do(t, s, job)
 	if res.Outcome.Reason != "setting" || !strings.Contains(res.Outcome.Detail, "set trace: this kernel cannot") {
 		t.Errorf("without tracing: %+v", res.Outcome)
 	}
-	for _, f := range []string{"current_tracer", "buffer_size_kb", "tracing_on", "events/writeback/enable"} {
+	for _, f := range []string{"current_tracer", "trace_clock", "buffer_size_kb", "tracing_on", "events/writeback/enable"} {
 		put(t, dir+"/"+f, "")
 	}
 	put(t, s.path("sys/block/sda/trace/enable"), "0\n")
 	// Clearing it truncates it, which the kernel's does not.
 	put(t, dir+"/trace", "")
+	put(t, dir+"/per_cpu/cpu0/trace_pipe_raw", strings.Repeat("\x00", 2*4096))
+	put(t, dir+"/saved_cmdlines", "1 init\n")
 	put(t, dir+"/per_cpu/cpu0/stats", "entries: 5\noverrun: 7\ncommit overrun: 0\nbytes: 1\ndropped events: 2\n")
 	res, _ = do(t, s, job)
 	if res.Outcome.Kind != record.OK {
 		t.Fatalf("outcome %+v", res.Outcome)
 	}
-	for f, want := range map[string]string{"current_tracer": "blk", "events/writeback/enable": "1", "tracing_on": "0", "../../../block/sda/trace/enable": "1"} {
+	for f, want := range map[string]string{"current_tracer": "blk", "trace_clock": "mono", "buffer_size_kb": "4096", "events/writeback/enable": "1", "tracing_on": "0", "../../../block/sda/trace/enable": "1"} {
 		if got, _ := os.ReadFile(filepath.Join(dir, f)); string(got) != want {
 			t.Errorf("%s is %q, want %q", f, got, want)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(job.Dir, TraceFile)); err != nil {
-		t.Error(err)
+	if text, err := os.ReadFile(filepath.Join(job.Dir, TraceFile)); err != nil || !strings.HasPrefix(string(text), "\x17\x08Dtracing6\x00") {
+		t.Errorf("%q, %v", text, err)
 	}
 	warned := false
 	for _, w := range res.Warnings {

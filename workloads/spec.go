@@ -28,6 +28,7 @@ type Spec struct {
 	Ioperf      *Ioperf      `yaml:"ioperf" json:"ioperf,omitempty"`
 	Startup     *Startup     `yaml:"startup" json:"startup,omitempty"`
 	Create      *Create      `yaml:"create" json:"create,omitempty"`
+	Age         *Age         `yaml:"age" json:"age,omitempty"`
 	Command     *Command     `yaml:"command" json:"command,omitempty"`
 
 	// Beside are programs that run beside it. They start first and are asked
@@ -45,7 +46,7 @@ type Spec struct {
 }
 
 // kinds are the programs by their names in a plan.
-const kinds = "dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command"
+const kinds = "dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, age, command"
 
 // program is one of the programs that a Spec can name.
 type program interface {
@@ -93,6 +94,9 @@ func (s Spec) programs() []program {
 	}
 	if s.Create != nil {
 		ps = append(ps, s.Create)
+	}
+	if s.Age != nil {
+		ps = append(ps, s.Age)
 	}
 	if s.Command != nil {
 		ps = append(ps, s.Command)
@@ -144,6 +148,9 @@ func (s Spec) Title() string {
 	t := p.title()
 	for i, b := range s.Beside {
 		t += map[bool]string{true: " beside ", false: " and "}[i == 0] + b.Title()
+	}
+	if s.Settings != nil {
+		t += s.Settings.title()
 	}
 	return t
 }

@@ -70,6 +70,15 @@ func TestSpec(t *testing.T) {
 			"fio-randread", "fio randread 4k direct", 30, 64 * unit.MiB,
 		},
 		{
+			"{age: {rounds: 4, files: 16, writers: 2}, settings: {sysctl: {vm.dirty_ratio: 5}, cgroup: {version: 1, group: root}, trace: [explain]}}",
+			Spec{Age: &Age{Rounds: 4, Files: 16, Writers: 2}, Settings: &Settings{
+				Sysctl: map[string]string{"vm.dirty_ratio": "5"}, Cgroup: &Cgroup{Version: 1, Group: "root"}, Trace: []string{"explain"},
+			}},
+			"age", "age, 4 rounds of 16 files of 4 MiB by 2 writers, vm.dirty_ratio 5, in the root cgroup (v1), traced (explain)",
+			// Four rounds of 64 MiB, and half of 1, 2, 3 and 4 of them read.
+			(4 + 5) * 0.67108864, unit.Size(2.5 * 1.1 * 64 * (1 << 20)),
+		},
+		{
 			"fio:\n  job: |\n    [global]\n    size=100m\n    [w]\n    rw=write\n    numjobs=2\n    [r]\n    stonewall\n    rw=read\n",
 			Spec{Fio: &Fio{Job: "[global]\nsize=100m\n[w]\nrw=write\nnumjobs=2\n[r]\nstonewall\nrw=read\n"}},
 			"fio", "fio w: write numjobs=2, r: read", 3.145728, 300 * unit.MiB,
@@ -106,8 +115,10 @@ func TestSpec(t *testing.T) {
 
 func TestSpecInvalid(t *testing.T) {
 	for _, tt := range []struct{ yaml, want string }{
-		{"{}", "names no program: write one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command"},
-		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, command; make it two entries of the list, or run one beside the other (beside:)"},
+		{"{}", "names no program: write one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, age, command"},
+		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, age, command; make it two entries of the list, or run one beside the other (beside:)"},
+		{"age: {files: 15}", "age: files 15: at least two of each of 8 writers, and at most 1000000"},
+		{"{dd: {size: 1MiB}, settings: {trace: [block/]}}", `settings: trace: "block/": write blk for the block tracer, groups of events such as block and writeback, one event such as block:block_rq_issue, or explain`},
 		{"{name: Big One, dd: {size: 1MiB}}", `name "Big One": use lower-case letters, digits, dots and dashes`},
 		{"dd: {}", "dd: size is missing: write how much it writes, such as size: 96MiB"},
 		{"dd: {size: 1500kB}", "dd: size 1500kB is no multiple of bs 1MiB: dd writes whole blocks"},
@@ -176,6 +187,7 @@ func TestMetrics(t *testing.T) {
 			"fsync p99", "write bandwidth", "write iops", "write mean", "write p50", "write p99", "write p99.9", "write max", "fsync p50", "fsync max",
 		}},
 		{"fio: {options: {rw: read, fsync: 1}}", []string{"read bandwidth", "read iops", "read mean", "read p50", "read p99", "read p99.9", "read max"}},
+		{"age: {}", []string{"extents per file", "mean extent", "discontiguities per file", "re-read, first round", "re-read, last round", "written"}},
 		{`fio: {job: "[a]\nrw=read\n[b]\nreadwrite=randwrite:4\n"}`, []string{
 			"a: read bandwidth", "a: read iops", "a: read mean", "a: read p50", "a: read p99", "a: read p99.9", "a: read max",
 			"b: write bandwidth", "b: write iops", "b: write mean", "b: write p50", "b: write p99", "b: write p99.9", "b: write max",

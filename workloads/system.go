@@ -60,14 +60,21 @@ func (s System) describe(out map[string]string) {
 			out["cpus"] = strconv.Itoa(n)
 		}
 	}
+	if kib := s.memory(); kib > 0 && kib < 1<<50 {
+		out["memory"] = (unit.Size(kib) * unit.KiB).String()
+	}
+}
+
+// memory gives the machine's memory in KiB; 0 if it is not told.
+func (s System) memory() int64 {
 	data, _ := os.ReadFile(s.proc("meminfo"))
 	for line := range strings.Lines(string(data)) {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
-			if kib, err := strconv.ParseInt(f[1], 10, 64); err == nil && kib >= 0 && kib < 1<<50 {
-				out["memory"] = (unit.Size(kib) * unit.KiB).String()
-			}
+			kib, _ := strconv.ParseInt(f[1], 10, 64)
+			return max(0, kib)
 		}
 	}
+	return 0
 }
 
 // countList counts the members of a list such as "0-3,8": the kernel's

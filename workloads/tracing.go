@@ -1,117 +1,116 @@
 package workloads
 
 import (
-	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
+	"time"
 
 	"spindle/internal/fault"
+	"spindle/reports/record"
+	"spindle/workloads/latency"
+	"spindle/workloads/trace"
 )
 
-// TraceFile is the text of the kernel's trace, if the job asked for one.
-const TraceFile = "trace.txt"
+// TraceFile is the kernel's trace, if the job asked for one: for trace-cmd and
+// KernelShark, as text by "trace-cmd report -i trace.dat".
+const TraceFile = "trace.dat"
 
 const (
-	// traceBuffer is for each CPU, in KiB: what the trace of one sample may
-	// fill before it overwrites itself, which is told.
-	traceBuffer = 16 << 10
-	// mostTrace is how much text of it is kept.
-	mostTrace = 64 << 20
+	// mostTraceBuffer is for each CPU, in KiB: what the trace of one sample may
+	// fill before it overwrites itself, which is told. A small guest gives a
+	// thirty-second of its memory, lest the buffer be what is measured.
+	mostTraceBuffer  = 16 << 10
+	leastTraceBuffer = 1 << 10
+	traceShare       = 32
 )
 
-// tracer is the word for the block tracer, beside groups of events.
-const tracer = "blk"
+// explainEvery is the step of the series of writeback's doings.
+const explainEvery = time.Second
 
-// startTrace switches tracing on (Documentation/trace/ftrace.rst). Its cost is
-// what a second condition without it shows.
+// traceDir is where the events are traced.
+func (r *run) traceDir() string { return r.sys.path("sys/kernel/debug/tracing") }
+
+// startTrace switches tracing on. Its cost is what a second condition without it
+// shows.
 func (r *run) startTrace() error {
 	if len(r.set.Trace) == 0 {
 		return nil
 	}
-	dir := r.sys.path("sys/kernel/debug/tracing")
-	set := func(file, value string) error {
-		err := os.WriteFile(filepath.Join(dir, file), []byte(value), 0)
-		if err != nil {
-			return &fault.Error{Kind: fault.Kernel, Reason: "setting", Err: fmt.Errorf("set trace: this kernel cannot: %w", err)}
-		}
-		return nil
+	c := trace.Config{Dir: r.traceDir(), Words: r.set.Trace, KiB: r.traceBuffer()}
+	for _, d := range r.queues() {
+		c.Drives = append(c.Drives, d.Path("trace/enable"))
 	}
-	if err := errors.Join(set("current_tracer", "nop"), set("buffer_size_kb", strconv.Itoa(traceBuffer))); err != nil {
-		return err
+	if err := trace.Start(c); err != nil {
+		return &fault.Error{Kind: fault.Kernel, Reason: "setting", Err: err}
 	}
-	for _, t := range r.set.Trace {
-		if t != tracer {
-			if err := set(filepath.Join("events", t, "enable"), "1"); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := set("current_tracer", "blk"); err != nil {
-			return err
-		}
-		if err := os.WriteFile(r.drive.Path("trace/enable"), []byte("1"), 0); err != nil {
-			return &fault.Error{Kind: fault.Kernel, Reason: "setting", Err: fmt.Errorf("set trace: this kernel has no blk tracer for %s: %w", r.drive.Name, err)}
-		}
-	}
-	return errors.Join(set("trace", ""), set("tracing_on", "1"))
+	r.traced.from = latency.Now()
+	return nil
 }
 
-// stopTrace switches it off and keeps its text. What the buffer had no room for
-// is told: a trace with holes is no proof of what did not happen.
-func (r *run) stopTrace() error {
-	if len(r.set.Trace) == 0 {
+// traceBuffer gives the buffer of a CPU in KiB.
+func (r *run) traceBuffer() int {
+	return min(max(int(r.sys.memory()/traceShare), leastTraceBuffer), mostTraceBuffer)
+}
+
+// endTrace switches it off when the timed part is over.
+func (r *run) endTrace() error {
+	if r.traced.from == 0 {
 		return nil
 	}
-	dir := r.sys.path("sys/kernel/debug/tracing")
-	if err := os.WriteFile(filepath.Join(dir, "tracing_on"), []byte("0"), 0); err != nil {
-		return fmt.Errorf("end trace: %w", err)
+	r.traced.to = latency.Now()
+	return trace.Off(r.traceDir())
+}
+
+// keepTrace keeps it, and what it tells of writeback. What the buffer had no room
+// for is told: a trace with holes is no proof of what did not happen.
+func (r *run) keepTrace() error {
+	if r.traced.from == 0 {
+		return nil
 	}
-	stats, _ := filepath.Glob(filepath.Join(dir, "per_cpu/cpu*/stats"))
-	var lost int64
-	for _, s := range stats {
-		text, err := os.ReadFile(s)
-		if err != nil {
-			return fmt.Errorf("end trace: %w", err)
-		}
-		lost += overrun(string(text))
-	}
-	if lost > 0 {
-		r.warn("trace: %d events were overwritten: the buffer of %d MiB a CPU was too small", lost, traceBuffer>>10)
-	}
-	from, err := os.Open(filepath.Join(dir, "trace"))
-	if err != nil {
-		return fmt.Errorf("end trace: %w", err)
-	}
-	defer from.Close()
-	to, err := os.Create(r.out(TraceFile))
+	b, err := trace.Take(r.traceDir())
 	if err != nil {
 		return err
 	}
-	defer to.Close()
-	n, err := io.CopyN(to, bufio.NewReaderSize(from, 1<<20), mostTrace)
-	switch {
-	case errors.Is(err, io.EOF):
-		err = nil
-	case err == nil && n == mostTrace:
-		r.warn("trace: only its first %d MiB of text are kept", mostTrace>>20)
+	if b.Lost > 0 {
+		r.warn("trace: %d events were overwritten: the buffer of %d KiB a CPU was too small", b.Lost, r.traceBuffer())
 	}
-	return errors.Join(err, to.Close())
+	f, err := os.Create(r.out(TraceFile))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(b.Pack(f, r.traceDir(), ""), f.Close()); err != nil {
+		return fmt.Errorf("keep trace: %w", err)
+	}
+	if !slices.Contains(r.set.Trace, trace.Explain) {
+		return nil
+	}
+	return r.explain(b)
 }
 
-// overrun reads how many events a CPU's buffer lost from its stats file.
-func overrun(stats string) (lost int64) {
-	for line := range strings.Lines(stats) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		if name == "overrun" || name == "dropped events" {
-			if n, err := strconv.ParseInt(value, 10, 64); err == nil {
-				lost += n
-			}
+// explain works out of the trace what writeback did.
+func (r *run) explain(b trace.Buffer) error {
+	x, err := trace.NewExplainer(r.traceDir())
+	if err != nil {
+		return fmt.Errorf("explain writeback: %w", err)
+	}
+	for _, d := range r.queues() {
+		if dev, err := d.Read("dev"); err == nil {
+			x.Drive(dev)
 		}
 	}
-	return lost
+	events, err := b.Events()
+	if err != nil {
+		r.warn("trace: %v: what writeback did is told of the rest", err)
+	}
+	out := x.Explain(events, r.traced.from, r.traced.to, explainEvery, b.Names)
+	out.Lost = b.Lost
+	text, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.job.Dir, r.keep, record.Writeback), append(text, '\n'), 0o600)
 }

@@ -8,6 +8,11 @@ const (
 	Diskstats  = "diskstats.jsonl" // /proc/diskstats over time
 	Vmstat     = "vmstat.jsonl"    // /proc/vmstat over time
 
+	Stalls    = "stalls.jsonl"   // operations that stalled, one a line
+	Bursts    = "bursts.json"    // write storms that come again and again, by series
+	Extents   = "extents.json"   // in how many pieces the workload's files lie on the drive
+	Writeback = "writeback.json" // what writeback did, worked out of a trace
+
 	FsyncTester = "fsync-tester.json" // every latency of the workload of that name
 )
 
