@@ -347,8 +347,14 @@ func (p gated) word() string {
 		return "does not apply"
 	case brokeKernel:
 		for _, s := range p.steps {
-			if f := s.finding(); f == armBroke || f == bothBroke {
-				return s.how()
+			if f := s.finding(); (f == armBroke || f == bothBroke) && s.since == 0 {
+				if how := s.how(); how == "does not build" {
+					return how
+				}
+				return s.how() + p.extentOf(func(x step) bool {
+					f := x.finding()
+					return (f == armBroke || f == bothBroke) && x.since == 0
+				})
 			}
 		}
 	case madeWorse:
@@ -358,7 +364,7 @@ func (p gated) word() string {
 	case stillBroken:
 		for _, s := range p.steps {
 			if s.since > 0 {
-				return fmt.Sprintf("not known: broken since patch"+text.NBSP+"%d", s.since)
+				return fmt.Sprintf("not known%s: broken since patch"+text.NBSP+"%d", p.extentOf(func(x step) bool { return x.since > 0 }), s.since)
 			}
 		}
 	case unclear:
@@ -409,6 +415,20 @@ func (p gated) extent(f finding) string {
 		return " by " + text.Clean(strings.Join(names, ", ")) + " alone"
 	}
 	return fmt.Sprintf(" in"+text.NBSP+"%d of"+text.NBSP+"%s%s", len(ks), plural(of, "condition", "conditions"), detail(f, ks))
+}
+
+// extentOf counts conditions by a property of their primary metrics.
+func (p gated) extentOf(has func(step) bool) string {
+	n, of := 0, 0
+	for _, s := range p.steps {
+		if s.metric.Primary {
+			of++
+			if has(s) {
+				n++
+			}
+		}
+	}
+	return fmt.Sprintf(" in"+text.NBSP+"%d of"+text.NBSP+"%s", n, plural(of, "condition", "conditions"))
 }
 
 // gravest sorts steps by what is to be read first.

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"spindle/reports/internal/text"
 	"spindle/reports/record"
@@ -108,7 +109,11 @@ func (g *Gate) page() *page {
 		a = &analysis{}
 	}
 	p := &page{analysis: a}
-	p.heading(1, text.Clean(text.Cut(capital(g.line()), text.Width-2)))
+	title := capital(g.line())
+	if at, ok := g.fault(); ok && utf8.RuneCountInString(title) > text.Width-2 && strings.Contains(title, at.Subject) {
+		title = fmt.Sprintf("%s: %s", capital(g.label(at)), at.word()) // the next line has its subject
+	}
+	p.heading(1, text.Clean(text.Cut(title, text.Width-2)))
 	g.opening(p)
 	g.list(p)
 	if g.a == nil {
@@ -127,15 +132,15 @@ func (g *Gate) opening(p *page) {
 		p.say("%s, '%s', is the first at fault: %s.", capital(g.label(at)), text.Clean(at.Subject), at.word())
 	}
 	if n := g.unapplied(); len(n) > 0 {
-		them, were := "It was left out", "was"
+		behind := "It was left out, and the patches behind it were tried without it."
 		if len(n) > 1 {
-			them, were = "They were left out", "were"
+			behind = "They were left out, and the patches behind them were tried without them."
 		}
 		switch {
 		case g.a == nil:
 			p.say("%s to the base, %s, so nothing was built or booted.", capital(doNotApply(n)), text.Clean(g.facts.Base))
 		default:
-			p.say("%s. %s, and the patches behind %s tried without.", capital(doNotApply(n)), them, were)
+			p.say("%s. %s", capital(doNotApply(n)), behind)
 		}
 	}
 	if g.a == nil {
@@ -268,7 +273,7 @@ func (g *Gate) tables(p *page) {
 	steps := g.shown()
 	p.common = g.common(steps)
 	for _, group := range p.groups() {
-		title := text.Clean(group.workload.Title)
+		title := text.Clean(group.workload.Title) + constant(group.conditions)
 		if p.severalDrives() {
 			title = text.Clean(group.drive) + ": " + title
 		}
@@ -334,27 +339,31 @@ func (g *Gate) pageOf(s step, p *page) *page {
 // table writes the rows of one metric.
 func (g *Gate) table(p *page, group group, m record.MetricInfo, rows []step) {
 	unit := p.unit(group.conditions[0], m)
-	axes := axesOf(group.conditions)
+	axes := varying(group.conditions)
 	var lines []line
 	var list, numbers []string
 	for _, s := range rows {
 		view := g.pageOf(s, p)
 		l := line{s.condition, view.describe(view.baseline(), s.condition, m), view.describe(s.arm, s.condition, m), ""}
-		l.last = view.cell(s.comparison, unit)
-		if s.since > 0 {
+		switch f := s.finding(); {
+		case s.since > 0:
 			l.last = fmt.Sprintf("broken since patch"+text.NBSP+"%d", s.since)
+		case f == armBroke || f == bothBroke: // What broke has the evidence
+			l.last = s.how()
+		default:
+			l.last = view.cell(s.comparison, unit)
 		}
 		p.notes = view.notes
 		lines, numbers = append(lines, l), append(numbers, g.number(s))
-		list = append(list, fmt.Sprintf("patch %s, %s: %s without, %s with it: %s", g.number(s), strings.Join(axes.labels(s.condition), " "),
+		list = append(list, fmt.Sprintf("patch %s: %s without, %s with it: %s", strings.Join(append([]string{g.number(s)}, axes.labels(s.condition)...), ", "),
 			value(l.base, unit, " ± "), value(l.this, unit, " ± "), l.last))
 	}
 	var layouts []layout
 	for _, st := range styles {
+		if !st.arms || !st.labels {
+			continue // numbers in place of names do not read well in a mail
+		}
 		for _, last := range []string{"change, 95" + text.NBSP + "% interval", "change"} {
-			if !st.arms {
-				continue // arms are called by what they are anyway
-			}
 			l := st.layout(axes, "without", "with", last, lines, func(v stat.Summary) string {
 				if st.pm == "" || isTail(m) {
 					return meanOnly(v, unit)
@@ -369,7 +378,36 @@ func (g *Gate) table(p *page, group group, m record.MetricInfo, rows []step) {
 			layouts = append(layouts, l)
 		}
 	}
-	p.table(layouts, list)
+	// Without intervals of the means: that of the change is the one to read.
+	narrow := style{"", true, true}.layout(axes, "without", "with", "change", lines, func(v stat.Summary) string { return meanOnly(v, unit) })
+	narrow.Head = append([]string{"patch"}, narrow.Head...)
+	narrow.Right = append([]bool{false}, narrow.Right...)
+	for i := range narrow.Rows {
+		narrow.Rows[i] = append([]string{numbers[i]}, narrow.Rows[i]...)
+	}
+	p.table(append(layouts, narrow), list)
+}
+
+// varying gives the axes in which conditions differ; what is the same in all of
+// them is said above the table.
+func varying(cs []record.Condition) axes {
+	return slices.DeleteFunc(axesOf(cs), func(x axis) bool {
+		return !slices.ContainsFunc(cs, func(c record.Condition) bool { return x.of(c) != x.of(cs[0]) })
+	})
+}
+
+// constant says what is the same in all conditions of a table.
+func constant(cs []record.Condition) string {
+	var out []string
+	for _, x := range axesOf(cs) {
+		if !slices.ContainsFunc(varying(cs), func(v axis) bool { return v.head == x.head }) {
+			out = append(out, text.Clean(x.of(cs[0])))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ", " + strings.Join(out, ", ")
 }
 
 // broken points to the evidence of what broke, once for each patch and way.
@@ -384,11 +422,7 @@ func (g *Gate) broken(p *page) {
 					continue
 				}
 				seen[key] = true
-				where := p.evidence(b)
-				if !strings.Contains(where, text.Clean(text.Cut(b.Outcome.Detail, 60))) {
-					where += ": " + text.Clean(text.Cut(b.Outcome.Detail, 300))
-				}
-				items = append(items, fmt.Sprintf("%s %s: run/%s", g.label(x), s.how(), where))
+				items = append(items, fmt.Sprintf("%s %s: run/%s", g.label(x), s.how(), p.evidence(b)))
 			}
 		}
 	}
