@@ -62,7 +62,11 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 		m.Filesystems = append(m.Filesystems, record.Filesystem{Name: name, Mkfs: p.MkfsOptions(name), Mount: p.Mount[name]})
 	}
 	for _, w := range p.Workloads {
-		m.Workloads = append(m.Workloads, record.Workload{Name: w.Slug(), Title: w.Title(), Metrics: w.Metrics()})
+		r := record.Workload{Name: w.Slug(), Title: w.Title(), Metrics: w.Metrics()}
+		if w.Settings != nil && len(w.Settings.Trace) > 0 {
+			r.Untraced = p.twin(w)
+		}
+		m.Workloads = append(m.Workloads, r)
 	}
 	return m
 }

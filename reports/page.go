@@ -14,7 +14,8 @@ type page struct {
 	sheet  text.Page
 	plots  []string // file names of what is drawn
 	notes  notes
-	common []string // doubts that all comparisons share
+	common []string        // doubts that all comparisons share
+	said   map[string]bool // what need not be said again; see once
 }
 
 func (p *page) heading(level int, title string) {

@@ -96,6 +96,7 @@ func (p *page) results() {
 				p.compared(g, m, arm)
 			}
 		}
+		p.aside(g)
 		p.pictures(g)
 	}
 }

@@ -144,6 +144,9 @@ type Workload struct {
 	Name    string       `json:"name"`  // as in Condition.Workload
 	Title   string       `json:"title"` // "dd 96 MiB conv=fsync"
 	Metrics []MetricInfo `json:"metrics"`
+	// Untraced is the workload that is this one without tracing, if this one is
+	// traced: what the two are apart is what tracing costs.
+	Untraced string `json:"untraced,omitempty"`
 }
 
 // Condition is what is held equal while arms are compared. An axis that is
