@@ -140,12 +140,23 @@ func (c *checker) together() {
 					MkfsOptions: p.mkfsOptions(f, &arm), MountOptions: p.MountOptions(f, &arm),
 					Queue: arm.Queue, Sysctl: arm.Sysctl, Set: arm.settings(),
 				}
+				if w.Aged != nil {
+					j.Made = "before"
+				}
 				if err := j.Validate(); err != nil && !list.items[i].wrong {
 					c.entry(list.items[i], "%v", err)
 				}
 			}
 		}
 		for _, d := range p.Conditions.Drive {
+			if n := list.items[i].get("aged"); n != nil && !list.items[i].wrong {
+				switch {
+				case p.Drives[d].OfHost():
+					c.value(n, "aged: drive %s is a disk of the host, onto which spindle puts no copy of a file system", d)
+				case p.Virtual():
+					c.value(n, "aged: file systems are aged in real time only; take machine: time: virtual out")
+				}
+			}
 			if dev, err := p.Drives[d].Device(); err == nil && dev.Size > 0 && w.Space() > dev.Size && !list.items[i].wrong {
 				c.entry(list.items[i], "workload %s fills %s, and drive %s has %s", w.Slug(), w.Space().Near(), d, dev.Size.Near())
 			}

@@ -100,7 +100,7 @@ func (r *rig) begin(ctx context.Context, k *Kit, p *Plan, cell record.Cell) (*jo
 	if err != nil {
 		return nil, err
 	}
-	w.Seed = r.seed
+	w.Seed, w.Made, w.Unmount = r.seed, r.made, r.keep != ""
 	text, err := json.Marshal(w)
 	if err != nil {
 		return nil, err

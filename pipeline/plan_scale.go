@@ -14,8 +14,9 @@ import (
 //
 // Memory, files, the size of drives and the caches of controllers shrink
 // together, so that the ratios that writeback depends on stay; with the files the
-// times that workloads take, because drives stay as fast as they were. What stays
-// as it is: the cache of a disk itself (16 MiB of a desktop disk), the kernel's
+// times that workloads take, because drives stay as fast as they were, unless
+// they have a scaled-media-rate, as those of plans that are run small on an
+// emulated CPU. What stays as it is: the cache of a disk itself (16 MiB of a desktop disk), the kernel's
 // own times (vm.dirty_expire_centisecs is 30 s) and what the kernel takes of the
 // memory for itself.
 type Scale float64
@@ -71,6 +72,9 @@ func (c *checker) shrink() {
 		}
 	}
 	for name, d := range p.Drives {
+		if d.ScaledMediaRate > 0 && f < 1 {
+			d.MediaRate = d.ScaledMediaRate
+		}
 		if d.Size > 0 {
 			d.Size = max(wholeMiB(d.Size, f), min(d.Size, leastScaledDrive))
 		}

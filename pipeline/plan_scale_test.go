@@ -115,3 +115,20 @@ func TestArmSettings(t *testing.T) {
 		}
 	}
 }
+
+// A drive with another rate for small plans has it in those only.
+func TestScaledMediaRate(t *testing.T) {
+	for scale, want := range map[string]unit.Rate{"1": 0, "1/2": 15_000_000, "2": 0} {
+		p := load(t, `name: n
+scale: `+scale+`
+kernels: {k: {deb: linux-image-6.12-amd64}}
+drives: {d: {profile: sata-7200, scaled-media-rate: 15MB/s}}
+arms: {a: {kernel: k}}
+conditions: {filesystem: [ext4], scheduler: [none]}
+workloads: [{dd: {size: 1GiB}}]
+`)
+		if got := p.Drives["d"].MediaRate; got != want {
+			t.Errorf("scale %s: %s, want %s", scale, got, want)
+		}
+	}
+}

@@ -30,6 +30,8 @@ type rig struct {
 	machine *machine.Machine
 	guest   *guest.Guest
 	boot    time.Duration // from the start of QEMU until the guest answers over SSH
+	keep    string        // where the drives' content stays; "" is nowhere
+	made    string        // how the file system was made that is on the drives already; "" is none
 	closers []func()
 }
 
@@ -103,10 +105,14 @@ func (r *rig) plug(ctx context.Context, env Env, k *Kit, p *Plan, block int, cel
 		disk, err := r.take(ctx, env, spec)
 		return []machine.Disk{disk}, err
 	}
+	backings, err := r.backings(ctx, env, k, p, cell, spec.Members(), dir)
+	if err != nil {
+		return nil, err
+	}
 	var disks []machine.Disk
 	for i, member := range spec.Members() {
 		disk, err := r.serve(ctx, member, driveSerial(i), drive.Options{
-			Seed: r.seed + uint64(i)<<48, Backing: filepath.Join(dir, fmt.Sprintf("drive%d.img", i)), Early: k.Early[name],
+			Seed: r.seed + uint64(i)<<48, Backing: backings[i], Early: k.Early[name],
 		})
 		if err != nil {
 			return nil, err

@@ -34,7 +34,7 @@ func carryOut(ctx context.Context, env Env, k *Kit, p *Plan, block int, cell rec
 	}
 	// Every wait below has a limit of its own; this one is for what nobody
 	// thought of.
-	limit := p.SampleLimit(cell.Condition) + 3*p.Machine.BootLimit.Std() + time.Minute
+	limit := p.SampleLimit(cell.Condition) + 3*p.Machine.BootLimit.Std() + time.Minute + p.agingLimit(cell.Condition)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("sample not done after %v, though each of its steps has a shorter limit", limit))
 	defer cancel()
 

@@ -20,6 +20,12 @@ type Age struct {
 	Write   unit.Size `yaml:"write" json:"write,omitempty"`     // a system call; 0 is 64KiB
 }
 
+// AgeFile is age.Report, every round.
+const AgeFile = "age.json"
+
+// Describe says what is done, as a report does.
+func (w *Age) Describe() string { return w.title() }
+
 func (w *Age) options() age.Options {
 	return age.Options{
 		Rounds:  orDefault(w.Rounds, 8),
@@ -88,7 +94,7 @@ func (w *Age) prepare(context.Context, *run) error { return nil }
 
 func (w *Age) measure(ctx context.Context, r *run) ([]record.Metric, error) {
 	o := w.options()
-	o.Dir, o.Report, o.Seed = r.dir, r.out("age.json"), r.job.Seed
+	o.Dir, o.Report, o.Seed = r.dir, r.out(AgeFile), r.job.Seed
 	o.Caches = r.sys.sysctl("vm.drop_caches")
 	var rep age.Report
 	if err := r.own(ctx, o, o.Report, &rep); err != nil {

@@ -58,8 +58,8 @@ func (s Spec) validateBeside() error {
 			return fmt.Errorf("beside: %w", err)
 		}
 		switch {
-		case len(b.Beside) > 0 || b.After != 0 || b.Settings != nil:
-			return fmt.Errorf("beside: %s: beside, after and settings stand with the workload itself", b.Slug())
+		case len(b.Beside) > 0 || b.After != 0 || b.Settings != nil || b.Aged != nil:
+			return fmt.Errorf("beside: %s: beside, after, aged and settings stand with the workload itself", b.Slug())
 		case !slices.Contains([]string{"", untilForeground, untilDone}, b.Until):
 			return fmt.Errorf("beside: %s: until %q: there are foreground and done", b.Slug(), b.Until)
 		case seen[b.Slug()]:

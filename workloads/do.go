@@ -81,6 +81,10 @@ func (r *run) carryOut(ctx context.Context, host Handshake) error {
 		err = fmt.Errorf("tell the host that the workload is done: %w", derr)
 	}
 	err = errors.Join(err, r.keepBeside())
+	if err == nil && r.job.Unmount && r.mounted {
+		_, err = r.setup(ctx, "unmount", command{name: "umount", pack: "mount"}, []string{r.dir})
+		r.mounted = err != nil
+	}
 	for _, c := range changes(r.result.Settings, r.settings(knobs)) {
 		r.warn("%s", c)
 	}
@@ -212,6 +216,10 @@ func (r *run) versions(ctx context.Context) (err error) {
 func (r *run) mkfs(ctx context.Context) error {
 	f, ok := findFilesystem(r.job.Filesystem)
 	if !ok {
+		return nil
+	}
+	if r.job.Made != "" {
+		r.result.Mkfs = r.job.Made
 		return nil
 	}
 	line, err := r.setup(ctx, "mkfs", command{name: f.program, pack: f.pack}, f.mkfs(r.drive.Node, r.job.MkfsOptions))

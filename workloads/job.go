@@ -19,6 +19,11 @@ type Job struct {
 	Filesystem   string   `json:"filesystem"` // one of Filesystems; "none" leaves the drive bare
 	MkfsOptions  []string `json:"mkfs_options,omitempty"`
 	MountOptions []string `json:"mount_options,omitempty"` // without -o
+	// Made says how the file system that is on the drive already was made; ""
+	// has it made.
+	Made string `json:"made,omitempty"`
+	// Unmount leaves the drive so that it can be used by another guest.
+	Unmount bool `json:"unmount,omitempty"`
 
 	Scheduler string            `json:"scheduler,omitempty"` // "" leaves the kernel's choice
 	Queue     map[string]string `json:"queue,omitempty"`     // below /sys/block/X/queue: "wbt_lat_usec", "iosched/slice_idle"
@@ -82,6 +87,10 @@ func (j Job) Validate() error {
 	switch {
 	case j.Filesystem == NoFilesystem && len(j.MkfsOptions)+len(j.MountOptions) > 0:
 		return errors.New("filesystem: none takes no options for mkfs and mount")
+	case j.Filesystem == NoFilesystem && j.Workload.Aged != nil:
+		return fmt.Errorf("workload %s is on an aged file system, and this one has filesystem: none", j.Workload.Slug())
+	case (j.Made != "") != (j.Workload.Aged != nil):
+		return errors.New("made: a file system is on the drive where the workload is on an aged one, and only there")
 	}
 	for _, m := range []struct {
 		what string

@@ -12,6 +12,7 @@ import (
 	"spindle/internal/proc"
 	"spindle/workloads/age"
 	"spindle/workloads/create"
+	"spindle/workloads/fiemap"
 	"spindle/workloads/ioperf"
 	"spindle/workloads/pipe"
 	"spindle/workloads/startup"
@@ -24,7 +25,7 @@ import (
 // else.
 func Role(ctx context.Context, self []string, args []string) (code int, ok bool) {
 	for _, role := range []func(context.Context, []string, []string) (int, bool){
-		torture.Role, ioperf.Role, pipe.Role, startup.Role, create.Role, age.Role,
+		torture.Role, ioperf.Role, pipe.Role, startup.Role, create.Role, age.Role, fiemap.Role,
 	} {
 		if code, ok := role(ctx, self, args); ok {
 			return code, true

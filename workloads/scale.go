@@ -47,14 +47,15 @@ func (s Spec) Scaled(f float64) (Spec, error) {
 		c.Files = scaleCount(orDefault(c.Files, 10_000), f)
 		s.Create = &c
 	case s.Age != nil:
-		a := *s.Age
-		a.Size = max(scaleSize(orDefault(a.Size, 4*unit.MiB), f, 4*unit.KiB), 4*unit.KiB)
-		s.Age = &a
+		s.Age = s.Age.scaled(f)
 	case s.Command != nil:
 		err = errors.New("command: cannot be scaled: spindle does not know which of its numbers are sizes; write them as they shall be, and leave scale out")
 	}
 	if err != nil {
 		return s, err
+	}
+	if s.Aged != nil {
+		s.Aged = s.Aged.scaled(f)
 	}
 	beside := make([]Spec, len(s.Beside))
 	for i, b := range s.Beside {
@@ -90,6 +91,12 @@ func (f *FsyncTester) scaled(by float64) *FsyncTester {
 	pause := scaleTime(o.Pause, by, 20*time.Millisecond)
 	c.Pause = &pause
 	c.Duration = scaleTime(o.Duration, by, 5*time.Second)
+	return &c
+}
+
+func (w *Age) scaled(by float64) *Age {
+	c := *w
+	c.Size = scaleSize(unit.Size(w.options().Size), by, 4*unit.KiB)
 	return &c
 }
 

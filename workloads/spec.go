@@ -40,6 +40,10 @@ type Spec struct {
 	// "done", which lets it run to its own end.
 	Until string `yaml:"until" json:"until,omitempty"`
 
+	// Aged has the file system made old before, so: once, untimed, by the
+	// baseline's kernel, so that all arms start from the same bytes.
+	Aged *Age `yaml:"aged" json:"aged,omitempty"`
+
 	// Settings are the kernel's while it runs: a condition, where an arm's are
 	// compared.
 	Settings *Settings `yaml:"settings" json:"settings,omitempty"`
@@ -122,6 +126,11 @@ func (s Spec) Validate() error {
 			return fmt.Errorf("settings: %w", err)
 		}
 	}
+	if s.Aged != nil {
+		if err := s.Aged.validate(); err != nil {
+			return fmt.Errorf("aged: %w", err)
+		}
+	}
 	return s.validateBeside()
 }
 
@@ -149,6 +158,9 @@ func (s Spec) Title() string {
 	for i, b := range s.Beside {
 		t += map[bool]string{true: " beside ", false: " and "}[i == 0] + b.Title()
 	}
+	if s.Aged != nil {
+		t += fmt.Sprintf(" on a file system %d rounds old", s.Aged.options().Rounds)
+	}
 	if s.Settings != nil {
 		t += s.Settings.title()
 	}
@@ -169,6 +181,9 @@ func (s Spec) Slug() string {
 	name := p.slug()
 	for _, b := range s.Beside {
 		name += "-beside-" + b.Slug()
+	}
+	if s.Aged != nil {
+		name += "-aged"
 	}
 	return name
 }
@@ -200,6 +215,9 @@ func (s Spec) Space() unit.Size {
 	need := p.space()
 	for _, b := range s.Beside {
 		need += b.Space()
+	}
+	if s.Aged != nil {
+		need += s.Aged.space()
 	}
 	return need
 }

@@ -10,6 +10,8 @@
 //	spindle-guest load NAME...   loads modules with what they depend on
 //	spindle-guest gauge SERIAL N [MODULE...]
 //	                             times N reads of a drive
+//	spindle-guest extents FILE...
+//	                             tells in how many extents files lie
 //	spindle-guest poweroff       ends the guest
 //
 // The kernel calls it as modprobe, too.
@@ -40,6 +42,7 @@ const usage = `usage: spindle-guest job FILE        carry out a job; its result 
        spindle-guest load NAME...    load kernel modules with what they depend on
        spindle-guest gauge SERIAL COUNT [MODULE...]
                                      time COUNT reads of the drive with that serial
+       spindle-guest extents FILE... tell in how many extents files lie
        spindle-guest sshd PORT       serve SSH on the virtio port of that name
        spindle-guest poweroff        end the guest`
 

@@ -27,7 +27,7 @@ func (s Spec) resolveHost() (resolved, error) {
 		key string
 		set bool
 	}{
-		{"profile", s.Profile != ""}, {"size", s.Size != 0}, {"media-rate", s.MediaRate != 0}, {"write-cache", s.WriteCache != ""},
+		{"profile", s.Profile != ""}, {"size", s.Size != 0}, {"media-rate", s.MediaRate != 0}, {"scaled-media-rate", s.ScaledMediaRate != 0}, {"write-cache", s.WriteCache != ""},
 		{"count", s.Count != 0}, {"raid", s.RAID != ""}, {"md", s.MD != nil}, {"stripe", s.Stripe != 0},
 		{"controller", s.Controller != ""}, {"controller-cache", s.ControllerCache != 0}, {"faults", len(s.Faults) > 0},
 	} {

@@ -47,6 +47,11 @@ type Spec struct {
 	// the outermost zone and of each member of an array, becomes this one;
 	// seeks and rotation stay. 0 means the profile's.
 	MediaRate unit.Rate `yaml:"media-rate,omitempty"`
+	// ScaledMediaRate stands in for MediaRate where the plan is scaled down. A
+	// plan that is run small is mostly run on an emulated CPU, which is too
+	// slow for the drive of its full size. The plan puts it in place; a drive
+	// does not look at it.
+	ScaledMediaRate unit.Rate `yaml:"scaled-media-rate,omitempty"`
 	// WriteCache off makes the drive write through. In an array it is the
 	// controller's cache, and that of the members where the controller has
 	// none; behind a controller's cache members always write through.
@@ -223,6 +228,10 @@ func (s Spec) resolve() (resolved, error) {
 		return fail("faults: this drive has no timing")
 	case s.MediaRate < 0:
 		return fail("media-rate %s: negative", s.MediaRate)
+	case !p.timed() && s.ScaledMediaRate != 0:
+		return fail("scaled-media-rate: this drive has no timing")
+	case s.ScaledMediaRate < 0:
+		return fail("scaled-media-rate %s: negative", s.ScaledMediaRate)
 	}
 	for i, f := range s.Faults {
 		if err := f.validate(r.Size); err != nil {
