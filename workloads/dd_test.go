@@ -19,6 +19,9 @@ func TestParseDD(t *testing.T) {
 		{"64+0 records in\n64+0 records out\n67108864 bytes (67 MB, 64 MiB) copied, 1.13384 s, 59.2 MB/s", ddReport{67108864, 1.13384}},
 		{"1+0 records in\n1+0 records out\n512 bytes copied, 4.9754e-05 s, 10.3 MB/s\n", ddReport{512, 4.9754e-05}},
 		{"0+1 records in\n0+1 records out\n1 byte copied, 0.000104 s, 9.6 kB/s\n", ddReport{1, 0.000104}},
+		// The blocks of the mail of May 2019, without a patch and with two.
+		{"10000+0 records in\n10000+0 records out\n5120000 bytes (5.1 MB, 4.9 MiB) copied, 58.0915 s, 88.1 kB/s\n", ddReport{5120000, 58.0915}},
+		{"10000+0 records in\n10000+0 records out\n5120000 bytes (5.1 MB, 4.9 MiB) copied, 3.87487 s, 1.3 MB/s\n", ddReport{5120000, 3.87487}},
 		{"dd: warning: partial read\n5000+0 records in\n5000+0 records out\n2560000 bytes (2.6 MB, 2.4 MiB) copied, 58.0915 s, 44.1 kB/s\n", ddReport{2560000, 58.0915}},
 	} {
 		got, err := parseDD(tt.text)

@@ -32,8 +32,23 @@ type Ioperf struct {
 	// 100000. The tweak of April 2014 for large write caches is 500000.
 	CheckpointWrites int            `yaml:"checkpoint-writes" json:"checkpoint_writes,omitempty"`
 	CheckpointPause  *unit.Duration `yaml:"checkpoint-pause" json:"checkpoint_pause,omitempty"` // after each; nil is 200us, the tweak 70us
-	Stall            unit.Duration  `yaml:"stall" json:"stall,omitempty"`                       // what takes longer has stalled; 0 is 100ms
+	// Commits is "steady" (the default: a record each ms and every fifth
+	// committed, as the original's are) or "jittered", with a further pause of up
+	// to 17 ms after each commit. Steady commits keep step with the turns of a
+	// disk without a cache that lasts, so that their median is a matter of the
+	// angle at which a boot began.
+	Commits string        `yaml:"commits" json:"commits,omitempty"`
+	Stall   unit.Duration `yaml:"stall" json:"stall,omitempty"` // what takes longer has stalled; 0 is 100ms
 }
+
+const (
+	jittered = "jittered"
+	// commitJitter is two turns of a disk of 7200 rpm, and more than one of any:
+	// what is drawn evenly from it meets the platters at any angle.
+	commitJitter = 17 * time.Millisecond
+	// turns is what a commit takes at least if it waits for platters.
+	turns = 3 * time.Millisecond
+)
 
 // leastDuration is the shortest run that means something: the log alone takes
 // a second for some hundred commits.
@@ -55,6 +70,9 @@ func (w *Ioperf) options() ioperf.Options {
 	if w.CheckpointPause != nil {
 		o.CheckpointPause = w.CheckpointPause.Std()
 	}
+	if w.Commits == jittered {
+		o.CommitPause = commitJitter
+	}
 	return o
 }
 
@@ -69,6 +87,8 @@ func (w *Ioperf) validate() error {
 		return fmt.Errorf("ioperf: readers %d: from 1 to 1000", w.Readers)
 	case !slices.Contains([]string{"", "shared", "independent"}, w.Random):
 		return fmt.Errorf("ioperf: random %q: there are shared and independent", w.Random)
+	case !slices.Contains([]string{"", "steady", jittered}, w.Commits):
+		return fmt.Errorf("ioperf: commits %q: there are steady and jittered", w.Commits)
 	case !slices.Contains([]string{"", "unaligned", "aligned"}, w.Offsets):
 		return fmt.Errorf("ioperf: offsets %q: there are unaligned and aligned", w.Offsets)
 	case o.CheckpointWrites < 1:
@@ -89,13 +109,16 @@ func (w *Ioperf) title() string {
 			t += ", " + x
 		}
 	}
+	if w.Commits == jittered {
+		t += ", jittered commits"
+	}
 	return t
 }
 
 func (w *Ioperf) slug() string {
 	s := "ioperf"
-	for _, x := range []string{w.Random, w.Offsets} {
-		if x == "independent" || x == "aligned" {
+	for _, x := range []string{w.Random, w.Offsets, w.Commits} {
+		if x == "independent" || x == "aligned" || x == jittered {
 			s += "-" + x
 		}
 	}
@@ -159,6 +182,9 @@ func (w *Ioperf) measure(ctx context.Context, r *run) ([]record.Metric, error) {
 	}
 	if rep.Sync.Times.N() == 0 {
 		r.warn("ioperf: no checkpoint was reached in %.0f s (%d writes of %d)", seconds, rep.Checkpoint.Times.N(), o.CheckpointWrites)
+	}
+	if r.result.Settings["rotational"] == "1" && o.CommitPause == 0 && commit.Quantile(0.5) > turns {
+		r.warn("ioperf: its commits wait for the disk's platters and keep step with them, so their median can move by a whole turn from boot to boot with nothing changed; commits: jittered does not keep step")
 	}
 	stalled := map[string]float64{}
 	for _, s := range rep.Stalls {

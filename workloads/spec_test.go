@@ -117,6 +117,7 @@ func TestSpecInvalid(t *testing.T) {
 	for _, tt := range []struct{ yaml, want string }{
 		{"{}", "names no program: write one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, age, command"},
 		{"{dd: {size: 1MiB}, fsync-tester: {}}", "names more than one program: a workload is one of dd, fsync-tester, fio, read-to-pipe, ioperf, startup, create, age, command; make it two entries of the list, or run one beside the other (beside:)"},
+		{"ioperf: {commits: even}", `ioperf: commits "even": there are steady and jittered`},
 		{"age: {files: 15}", "age: files 15: at least two of each of 8 writers, and at most 1000000"},
 		{"{dd: {size: 1MiB}, settings: {trace: [block/]}}", `settings: trace: "block/": write blk for the block tracer, groups of events such as block and writeback, one event such as block:block_rq_issue, or explain`},
 		{"{name: Big One, dd: {size: 1MiB}}", `name "Big One": use lower-case letters, digits, dots and dashes`},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math/big"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -205,6 +206,29 @@ func TestRun(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(o.Report + ".*"); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// Commits that draw their distances do so from the seed, and take the time.
+func TestCommitPause(t *testing.T) {
+	o := options(t)
+	o.CommitPause = 20 * time.Millisecond
+	p, _ := start(t, o)
+	if err := p.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	r := report(t, o)
+	n := r.Commit.Times.N()
+	draw := rand.New(rand.NewPCG(uint64(o.Seed), 0))
+	var least time.Duration
+	for range n - 1 {
+		least += time.Duration(draw.Int64N(int64(o.CommitPause) + 1))
+	}
+	if n < 1 || least.Seconds() > r.Seconds() {
+		t.Errorf("%d commits with pauses of %s in %g s", n, least, r.Seconds())
+	}
+	if err := (Options{Data: 1 << 20, WAL: 1 << 20, CheckpointWrites: 1, Duration: 1, CommitPause: -1}).check(); err == nil {
+		t.Error("a negative pause is no error")
 	}
 }
 

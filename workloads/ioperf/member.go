@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -130,6 +131,7 @@ func (m *member) log(f *os.File) ([]*latency.Recorder, error) {
 	wline := interval{w: m.stdout, op: walOp, pid: writes.PID, every: walInterval}
 	cline := interval{w: m.stdout, op: commitOp, pid: writes.PID, every: commitInterval}
 	at := int64(0)
+	draw := rand.New(rand.NewPCG(uint64(m.Seed), 0))
 	for n := 0; !m.over(); n++ {
 		if err := seek(f, at); err != nil {
 			return nil, err
@@ -148,6 +150,9 @@ func (m *member) log(f *os.File) ([]*latency.Recorder, error) {
 			d := time.Since(start)
 			commits.Record(d)
 			cline.add(d)
+			if m.CommitPause > 0 {
+				pause(time.Duration(draw.Int64N(int64(m.CommitPause) + 1)))
+			}
 		}
 		if at += Block; at+Block >= m.WAL {
 			at = 0

@@ -37,6 +37,9 @@ type Options struct {
 	CheckpointWrites int           `json:"checkpoint_writes"` // between fsyncs of the data file
 	CheckpointPause  time.Duration `json:"checkpoint_pause"`  // after each write of the checkpointer
 	WALPause         time.Duration `json:"wal_pause"`         // after each record of the log
+	// CommitPause is the most of a further pause after each commit, drawn evenly
+	// from 0 on; 0 is none, as in the original. See the package comment.
+	CommitPause time.Duration `json:"commit_pause,omitempty"`
 
 	Duration time.Duration `json:"duration"` // no operation begins after it
 	Stall    time.Duration `json:"stall"`    // what takes longer is listed
@@ -47,7 +50,7 @@ func (o Options) check() error {
 	switch {
 	case o.Data < 2*Block || o.WAL < 2*Block:
 		return fmt.Errorf("files of %d and %d bytes: want at least %d", o.Data, o.WAL, 2*Block)
-	case o.Readers < 0 || o.CheckpointWrites < 1 || o.Duration <= 0 || o.CheckpointPause < 0 || o.WALPause < 0:
+	case o.Readers < 0 || o.CheckpointWrites < 1 || o.Duration <= 0 || o.CheckpointPause < 0 || o.WALPause < 0 || o.CommitPause < 0:
 		return fmt.Errorf("readers %d, checkpoint every %d, duration %s: out of range", o.Readers, o.CheckpointWrites, o.Duration)
 	}
 	return nil

@@ -32,20 +32,32 @@ vdc               0.00     0.80 2919.80 2750.60    31.67    48.36    28.90
 20.05    3.50    0.36    6.83   0.16  92.96
 vdc               0.00     0.80  435.00 15689.80     4.96   198.10    25.79   
 113.21    7.03    2.32    7.16   0.06  99.20
+vdc               0.00     0.80 2683.80  216.20    29.72    18.98    34.39     
+1.13    0.39    0.39    0.40   0.32  91.92
+vdc               0.00     0.80 2853.00  218.20    31.29    19.06    33.57     
+1.14    0.37    0.37    0.36   0.30  92.56
 
 In comparison, this is from XFS:
 
+Device:         rrqm/s   wrqm/s     r/s     w/s    rMB/s    wMB/s avgrq-sz 
+avgqu-sz   await r_await w_await  svctm  %util
 vdc               0.00     0.00 2416.40  335.00    21.02     7.85    21.49     
 0.78    0.28    0.30    0.19   0.24  65.28
+vdc               0.00     0.00 2575.80  336.00    22.68     7.88    21.49     
+0.81    0.28    0.29    0.16   0.23  66.32
 vdc               0.00     0.00 1740.20 4645.20    15.60    58.22    23.68    
 21.21    3.32    0.41    4.41   0.11  68.56
+vdc               0.00     0.00 2082.80  329.00    18.28     7.71    22.07     
+0.81    0.34    0.35    0.26   0.28  67.44
+vdc               0.00     0.00 2347.80  333.20    19.53     7.80    20.88     
+0.83    0.31    0.32    0.25   0.25  67.52
 `
 
 // The published rows, made again from counters that give them: what can be told
 // from their other columns must come out as it was printed.
 func TestPublished(t *testing.T) {
 	rows := ParseClassic(mail)
-	if len(rows) != 6 {
+	if len(rows) != 11 {
 		t.Fatalf("%d rows: %+v", len(rows), rows)
 	}
 	if r := rows[3]; r.Device != "vdc" || r.Writes != 15689.80 || r.Queue != 113.21 || r.Util != 99.20 || r.WriteMerge != 0.80 {
