@@ -81,3 +81,6 @@ func (a Artifact) CopyTo(dir string) error {
 	}
 	return nil
 }
+
+// Open gives the kernel of an entry of the store, by its directory.
+func Open(dir string) (Artifact, error) { return load(dir) }

@@ -92,6 +92,9 @@ func (a Answer) Line() string {
 		if a.Ends.Alike {
 			return "no difference: both ends have the same kernel"
 		}
+		if a.Search != nil {
+			return fmt.Sprintf("no difference after all; %.1f %% would have been seen, %d samples", 100*math.Expm1(a.Search.Smallest), a.Search.Samples)
+		}
 		return a.Ends.says()
 	case Undecided:
 		return "undecided"

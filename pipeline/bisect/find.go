@@ -26,6 +26,8 @@ type Finder struct {
 	talk    *progress.Log
 	search  *search.Search // nil until the ends are known
 	fed     int            // facts of the state that the search was told
+	from    int            // the first block of the search that this process may add to
+	most    int            // samples of commit 1 after which the search ends; 0 for no limit
 	ahead   *ahead         // nil where nothing is built ahead
 }
 
@@ -95,7 +97,7 @@ func (f *Finder) narrow(ctx context.Context) error {
 			return err
 		}
 		block, next := f.next()
-		if next.Done {
+		if next.Done || f.most > 0 && f.state.count(f.history.Commits[1].ID) >= f.most {
 			return nil
 		}
 		commit := f.history.Commits[next.Commit]
@@ -142,7 +144,7 @@ func (f *Finder) next() (int, search.Choice) {
 	}
 	block := f.state.lastBlock()
 	taken, end := f.inBlock(block)
-	if taken >= blockSize || f.state.lastPhase() != phaseSearch {
+	if taken >= blockSize || block < f.from || f.state.lastPhase() != phaseSearch {
 		block, taken, end = block+1, 0, false
 	}
 	c := f.search.Next(block, f.cost)
@@ -257,7 +259,10 @@ type built struct {
 func build(ctx context.Context, lab Lab, id, commit, patch string) built {
 	began := time.Now()
 	k, err := lab.Build(ctx, commit, patch)
-	k.Commit, k.Seconds = id, time.Since(began).Seconds()
+	k.Commit = id
+	if k.Seconds == 0 {
+		k.Seconds = time.Since(began).Seconds()
+	}
 	return built{id, k, err}
 }
 
@@ -357,6 +362,9 @@ func (f *Finder) feed() error {
 
 // tell gives a search the facts of a state from one on. Commits that are not in
 // the history (the bad end with a revert) are none of its business.
+//
+// The search is asked for its state after each fact, as it was when the fact was
+// new: what it starts its next fit from is what it found last.
 func tell(s *search.Search, state *State, h *History, from int) error {
 	var errs []error
 	for _, x := range state.facts[from:] {
@@ -375,6 +383,7 @@ func tell(s *search.Search, state *State, h *History, from int) error {
 				errs = append(errs, s.Observe(i, x.sample.Block, math.Log(x.sample.Value)))
 			}
 		}
+		s.State()
 	}
 	return errors.Join(errs...)
 }

@@ -11,7 +11,8 @@ import (
 type Lab struct {
 	// Build makes the kernel of a commit, or gives the one that is there. patch
 	// is a file of one more change on top; "" is none. An error that is the
-	// kernel's fault, or the plan's, is the commit's; any other is ours.
+	// kernel's fault, or the plan's, is the commit's; any other is ours. Where
+	// Seconds is left at zero the time that the call takes is put there.
 	Build func(ctx context.Context, commit, patch string) (Kernel, error)
 
 	// Sample boots a kernel and leaves its raw files in dir, which is not there
