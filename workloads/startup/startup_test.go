@@ -26,9 +26,13 @@ func TestMain(m *testing.M) {
 }
 
 func options(t *testing.T) Options {
+	drop := filepath.Join(t.TempDir(), "drop_caches")
+	if err := os.WriteFile(drop, nil, 0o600); err != nil { // the kernel's is there before
+		t.Fatal(err)
+	}
 	return Options{
 		Dir: t.TempDir(), Files: 20, Size: 1 << 20, Fsyncs: 3, Starts: 2, Limit: time.Minute, Seed: 3,
-		Drop: filepath.Join(t.TempDir(), "drop_caches"), Stall: time.Hour, Report: filepath.Join(t.TempDir(), "report"),
+		Drop: drop, Stall: time.Hour, Report: filepath.Join(t.TempDir(), "report"),
 	}
 }
 
