@@ -42,7 +42,7 @@ func TestVirtualPlan(t *testing.T) {
 		{"time", "time: virtual", "time: imaginary", `time "imaginary"`},
 		{"cpus", "memory: 256MiB", "cpus: 2", "cpus 2: a guest in virtual time has one"},
 		{"accelerator", "memory: 256MiB", "accel: kvm", "accel kvm: in virtual time a kernel runs as a program of the host"},
-		{"faults", "queue-depth: 1", "faults: [{eio: {from: 0B, length: 4KiB}}]", "drive sata fails requests: in virtual time drives have spikes and stalls only"},
+		{"faults", "queue-depth: 1", "faults: [{eio: {from: 4KiB, length: 4KiB}}]", "drive sata fails requests: in virtual time drives have spikes and stalls only"},
 		{"bus", "queue-depth: 1", "bus: ahci", "bus ahci: virtual time has virtio-scsi"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func (p *page) sampleDoubts(k *comparison) []string {
 			if s.Drive.ModelErrorRel > modelError {
 				add("the drive model answered late, by more than " + share(modelError) + " of the service time; see How it was measured")
 			}
-			if s.Host.Steal > stolen {
+			if s.Host.Steal > stolen && s.Virtual == nil { // in virtual time the host decides nothing
 				add("the host was not alone: more than " + share(stolen) + " of its CPU time was stolen")
 			}
 			if got := s.Settings["scheduler"]; got != "" && k.condition.Scheduler != "" && got != k.condition.Scheduler {

@@ -176,8 +176,8 @@ func (c *Calendar) answer(m Message) error {
 	return c.send(ack)
 }
 
-// wanted is when the sleeping guest wants to run; false for never.
-func (c *Calendar) wanted() (time.Duration, bool) {
+// Wanted is when the sleeping guest wants to run; false for never.
+func (c *Calendar) Wanted() (time.Duration, bool) {
 	if c.mem != nil {
 		c.want, c.wants = c.mem.wanted() // an interrupt may have changed it
 	}
@@ -191,7 +191,7 @@ func (c *Calendar) wanted() (time.Duration, bool) {
 // guest.
 func (c *Calendar) Turn(next func() (time.Duration, bool), fire func(now time.Duration) error) error {
 	for c.waiting {
-		want, wakes := c.wanted()
+		want, wakes := c.Wanted()
 		due, any := next()
 		switch {
 		case any && (!wakes || due <= want):

@@ -19,6 +19,12 @@ const (
 	// looks make sure that what was seen is no moment between two steps.
 	looks     = 5
 	lookPause = 10 * time.Millisecond
+	// A program that was pushed on, and computes on, need not be waited for as
+	// long again: what does not come out the same does so already, and an endless
+	// loop should come to its limit. So many looks after a push are soon.
+	guardAgain = 10 * time.Millisecond
+	againPause = time.Millisecond
+	soonLooks  = 50
 )
 
 // guard watches a guest that says nothing while its clock stands still.
@@ -30,12 +36,21 @@ const (
 type guard struct {
 	quietSince time.Duration // CPU time of the guest when it was last heard
 	quiet      bool
+	soon       int // looks that are still soon
 }
 
 // spoke says that the guest was heard.
 func (g *guard) spoke() { g.quiet = false }
 
-// look is called when the guest was silent for guardEvery.
+// patience is how long the guest may be silent before it is looked at.
+func (g *guard) patience() time.Duration {
+	if g.soon > 0 {
+		return guardAgain
+	}
+	return guardEvery
+}
+
+// look is called when the guest was silent for as long as [guard.patience].
 func (g *guard) look(l *loop) error {
 	if l.cal == nil || l.cal.Waiting() {
 		return nil // it boots, or it is about to end
@@ -48,9 +63,16 @@ func (g *guard) look(l *loop) error {
 	if !g.quiet {
 		g.quiet, g.quietSince = true, used
 	}
-	if program, ok := spinning(l.pid); ok && l.now() == l.cal.Now() {
+	pause := lookPause
+	if g.soon > 0 {
+		g.soon--
+		pause = againPause
+	}
+	before := l.cal.Now()
+	program, ok := spinning(l.pid, pause)
+	if ok && l.cal.Now() == before {
 		l.spins++
-		g.quiet = false
+		g.quiet, g.soon = false, soonLooks
 		return unix.Kill(program, unix.SIGXCPU)
 	}
 	if used-g.quietSince > l.stall {
@@ -61,7 +83,7 @@ func (g *guard) look(l *loop) error {
 
 // spinning gives the process of a guest's program that computes while the
 // guest's kernel waits for it.
-func spinning(pid int) (program int, ok bool) {
+func spinning(pid int, pause time.Duration) (program int, ok bool) {
 	for range looks {
 		if state(pid) == 'R' {
 			return 0, false
@@ -76,7 +98,7 @@ func spinning(pid int) (program int, ok bool) {
 			return 0, false
 		}
 		program = running
-		time.Sleep(lookPause)
+		time.Sleep(pause)
 	}
 	return program, true
 }

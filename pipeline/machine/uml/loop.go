@@ -94,7 +94,7 @@ func (l *loop) serve() error {
 func (l *loop) poll() error {
 	for {
 		fds := l.watched()
-		n, err := unix.Poll(fds, int(guardEvery/time.Millisecond))
+		n, err := unix.Poll(fds, int(l.guard.patience()/time.Millisecond))
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -113,16 +113,27 @@ func (l *loop) poll() error {
 		if l.cal == nil {
 			continue
 		}
-		if err := l.cal.Turn(l.links.next, l.fire); err != nil {
+		if err := l.cal.Turn(l.next, l.fire); err != nil {
 			return err
 		}
 		if l.done() {
 			return errDone
 		}
-		if l.cal.Now() > l.limit {
+		if l.cal.Now() >= l.limit {
 			return errLimit
 		}
 	}
+}
+
+// next is the earliest event, with the end of the guest's time as the last: up
+// to the next event a guest runs through its time by itself. A guest that would
+// sleep for ever is not put off to that.
+func (l *loop) next() (time.Duration, bool) {
+	due, ok := l.links.next()
+	if _, wakes := l.cal.Wanted(); !ok && wakes {
+		return l.limit, true
+	}
+	return min(due, l.limit), ok
 }
 
 // watched is what the guest may speak on: first the pipe, then the guest's
@@ -212,6 +223,9 @@ func (l *loop) limitGuest(k *link) error {
 // fire lets happen what is due, and interrupts the guest where something was
 // done.
 func (l *loop) fire(now time.Duration) error {
+	if now >= l.limit {
+		return errLimit
+	}
 	l.turns++
 	l.shared = l.cal.Shared()
 	for _, k := range l.links.list {

@@ -2,8 +2,10 @@ package uml_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +19,6 @@ import (
 	"spindle/internal/proc/proctest"
 	"spindle/internal/store"
 	"spindle/internal/unit"
-	"spindle/kernels"
 	"spindle/pipeline/drive"
 	"spindle/pipeline/machine"
 	"spindle/pipeline/machine/uml"
@@ -44,43 +45,21 @@ var initramfs = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// made is the tests' kernel, built once and kept in the user's store.
-var made = sync.OnceValues(func() (kernels.Artifact, error) {
-	cache := os.Getenv("SPINDLE_CACHE")
-	if cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			return kernels.Artifact{}, err
-		}
-		cache = filepath.Join(dir, "spindle")
-	}
-	s, err := store.Open(filepath.Join(cache, "store"))
-	if err != nil {
-		return kernels.Artifact{}, err
-	}
-	return kernels.Make(context.Background(), kernels.Env{Store: s, AptDir: filepath.Join(cache, "apt")},
-		kernels.Source{Deb: "linux-source-6.12", Arch: "um", Config: kernels.Parts{"uml"}})
-})
-
-// kernel gives the path of a kernel for User Mode Linux that the environment
-// names; SPINDLE_UML_KERNEL=build builds one, which takes a quarter of an hour on
-// two CPUs and more than the tests of all other packages together. Without, the
-// stand-in of TestFake... is all that is served.
+// kernel gives the path of a kernel for User Mode Linux with the fragment "uml",
+// which the environment names: to build one takes minutes, so that it is done
+// once before the tests. Without, the stand-in of TestFake... is all that is
+// served.
 func kernel(t testing.TB) string {
 	t.Helper()
-	switch path := os.Getenv("SPINDLE_UML_KERNEL"); path {
-	case "":
-		t.Skip("wants a kernel: SPINDLE_UML_KERNEL=/path/to/linux, or =build")
-	case "build":
+	path := os.Getenv("SPINDLE_UML_KERNEL")
+	switch {
+	case path != "":
+	case os.Getenv("CI") == "true":
+		t.Fatal("no kernel: SPINDLE_UML_KERNEL is not set; .ci/run builds one")
 	default:
-		return path
+		t.Skip("wants a kernel: SPINDLE_UML_KERNEL=$PWD/um/linux, after go run ./cmd/spindle kernel build --deb linux-source-6.12 --arch um --config uml,./.ci/uml.config -o um")
 	}
-	proctest.Need(t, "make", "gcc", "flex", "bison", "bc")
-	k, err := made()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k.Boot
+	return path
 }
 
 func config(t testing.TB, mode string) uml.Config {
@@ -123,18 +102,57 @@ func TestEnds(t *testing.T) {
 		{"panic", machine.Panic, fault.Kernel, "Kernel panic - not syncing"},
 		{"exit", machine.Panic, fault.Kernel, "Attempted to kill init"},
 		{"late", machine.Hang, fault.Kernel, "the guest was not done after"},
+		{"hung", machine.Hang, fault.Kernel, "before that: INFO: task init:1 blocked for more than"},
+		{"loop", machine.Hang, fault.Kernel, "the guest was not done after"},
+		{"oom", machine.Stopped, 0, "ended as told"},
 	} {
 		t.Run(tt.mode, func(t *testing.T) {
 			cfg := config(t, tt.mode)
-			cfg.Limit = time.Hour
-			e := run(t, cfg).Ending
-			if e.Reason != tt.reason || e.Kind != tt.kind || !strings.Contains(e.Detail, tt.detail) {
+			cfg.Limit = 20 * time.Minute
+			if tt.mode == "loop" {
+				cfg.Limit = 20 * time.Second // of which each tenth costs the host's time
+			}
+			cfg.Drives[0].Spec.Faults = []drive.Fault{{Stall: &drive.Stall{For: unit.Duration(time.Hour)}}}
+			rep := run(t, cfg)
+			e := rep.Ending
+			if e.Reason != tt.reason || e.Reason != machine.Stopped && e.Kind != tt.kind || !strings.Contains(e.Detail, tt.detail) {
 				t.Errorf("ended as %s (%v): %s\n%s", e.Reason, e.Kind, e.Detail, e.Tail)
 			}
-			if e.Err() == nil {
-				t.Error("no error")
+			if (e.Err() == nil) != (tt.reason == machine.Stopped) {
+				t.Errorf("error %v", e.Err())
+			}
+			if oom := slices.ContainsFunc(e.Findings, func(f machine.Finding) bool { return f.Reason == machine.OutOfMemory }); oom != (tt.mode == "oom") {
+				t.Errorf("findings %+v", e.Findings)
+			}
+			if (rep.Spins > 0) != (tt.mode == "loop") {
+				t.Errorf("%d spins", rep.Spins)
 			}
 		})
+	}
+}
+
+// Computing takes what it is said to, by the guest's own clock, which cannot
+// tell less than a whole system call from a page fault that is served by none.
+func TestCost(t *testing.T) {
+	cfg := config(t, "cost")
+	cfg.Cost = uml.Cost{Syscall: 2 * time.Microsecond, Fault: 3 * time.Microsecond, Byte: 1000}
+	run(t, cfg)
+	log, err := os.ReadFile(filepath.Join(cfg.Dir, machine.ConsoleLog))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(log), "spindle: cost ")
+	var call, page, each float64
+	if _, err := fmt.Sscanf(line, "%f ns a call, %f ns a fault, %f ps a byte", &call, &page, &each); err != nil {
+		t.Fatalf("%v in %s", err, log)
+	}
+	for _, tt := range []struct {
+		name      string
+		got, want float64
+	}{{"call", call, 2000}, {"fault", page, 3000}, {"byte", each, 1000}} {
+		if tt.got < 0.98*tt.want || tt.got > 1.1*tt.want {
+			t.Errorf("a %s costs %.0f, want %.0f", tt.name, tt.got, tt.want)
+		}
 	}
 }
 

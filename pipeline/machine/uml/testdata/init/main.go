@@ -42,6 +42,9 @@ func main() {
 		}
 		fmt.Sscanf(word, "requests=%d", &requests)
 	}
+	if os.Getpid() != 1 {
+		eat()
+	}
 	say("init %s", mode)
 	switch mode {
 	case "off":
@@ -55,12 +58,21 @@ func main() {
 		unix.Pause()
 	case "late":
 		time.Sleep(100 * time.Hour)
-	case "killed":
-		must(unix.Kill(1, unix.SIGSTOP)) // process 1 cannot be stopped: what comes is computed for ever
-		for i := 0; ; i++ {
-		}
 	case "exit":
 		os.Exit(3)
+	case "hung":
+		// A drive that does not answer, and one who waits for it.
+		word, _ := mailbox()
+		word("ready")
+		read(find("d0"))
+	case "oom":
+		oom()
+		job(0)
+	case "loop":
+		spin(100 * time.Hour)
+	case "cost":
+		cost()
+		job(0)
 	case "spin":
 		began := time.Now()
 		spin(time.Second)
@@ -106,18 +118,90 @@ func find(serial string) string {
 	return ""
 }
 
-// job says the words of a job, with some requests to the drive d0 between.
-func job(requests int) {
+// oom lets a child take memory until the kernel ends it.
+func oom() {
+	p, err := os.StartProcess("/proc/self/exe", []string{"eat"}, &os.ProcAttr{})
+	must(err)
+	state, err := p.Wait()
+	must(err)
+	say("the child ended: %v", state)
+}
+
+func eat() {
+	for {
+		b, err := unix.Mmap(-1, 0, 1<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		if err != nil {
+			os.Exit(1)
+		}
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+	}
+}
+
+// cost says what computing takes, by the guest's clock.
+func cost() {
+	const calls, pages, size, reads = 10000, 2000, 1 << 20, 50
+	took := func(n int64, f func()) float64 {
+		began := time.Now()
+		f()
+		return float64(time.Since(began).Nanoseconds()) / float64(n)
+	}
+	call := took(calls, func() {
+		for range calls {
+			unix.Getppid()
+		}
+	})
+	b, err := unix.Mmap(-1, 0, pages*4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	must(err)
+	fault := took(pages, func() {
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+	})
+	buf := b[:size]
+	fd, err := unix.MemfdCreate("cost", 0)
+	must(err)
+	_, err = unix.Pwrite(fd, buf, 0)
+	must(err)
+	each := took(reads*size, func() {
+		for range reads {
+			_, err = unix.Pread(fd, buf, 0)
+		}
+	})
+	must(err)
+	say("cost %.0f ns a call, %.0f ns a fault, %.0f ps a byte", call, fault, 1000*each)
+}
+
+// read reads through the page cache: of who waits for a drive past it, the kernel
+// does not complain.
+func read(node string) {
+	d, err := os.Open(node)
+	must(err)
+	_, err = d.ReadAt(make([]byte, 4096), 1<<20)
+	must(err)
+}
+
+// mailbox gives what says a word to the host, and what writes behind the words.
+func mailbox() (word func(string), post func([]byte)) {
 	mail, err := os.OpenFile(find("spindle-mailbox"), os.O_RDWR|unix.O_DIRECT, 0)
 	must(err)
 	buf, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	must(err)
-	word := func(w string) {
+	write := func(text string, at int64) {
 		clear(buf[:4096])
-		copy(buf, w)
-		_, err := mail.WriteAt(buf[:4096], 0)
+		copy(buf, text)
+		_, err := mail.WriteAt(buf[:4096], at)
 		must(err)
 	}
+	return func(w string) { write(w, 0) }, func(b []byte) { write(string(b), 4096) }
+}
+
+// job says the words of a job, with some requests to the drive d0 between.
+func job(requests int) {
+	word, post := mailbox()
+	buf, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	must(err)
 	word("ready")
 	if requests > 0 {
 		d, err := os.OpenFile(find("d0"), os.O_RDWR|unix.O_DIRECT, 0)
@@ -139,9 +223,6 @@ func job(requests int) {
 		must(d.Sync())
 	}
 	word("done")
-	// An empty archive: two blocks of zeros.
-	clear(buf[:4096])
-	_, err = mail.WriteAt(buf[:4096], 4096)
-	must(err)
+	post(nil) // an empty archive: two blocks of zeros
 	word("result 1024")
 }
