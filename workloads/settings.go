@@ -204,8 +204,9 @@ func mountedWith(mounts, dir string) (string, bool) {
 }
 
 // moving are settings that are no settings: writeback throttling scales its
-// depths while it works.
-var moving = []string{"wb_normal", "wb_background"}
+// depths while it works, and a backing device's bytes are shown as its share of
+// the dirty limit, which moves with the memory that is free.
+var moving = []string{"wb_normal", "wb_background", "bdi/max_bytes", "bdi/min_bytes"}
 
 // changes tells which settings the run itself changed.
 func changes(before, after map[string]string) []string {

@@ -164,6 +164,9 @@ func (s Spec) Title() string {
 	if s.Settings != nil {
 		t += s.Settings.title()
 	}
+	if s.Name != "" { // in front: headings are cut behind
+		t = s.Name + ": " + t
+	}
 	return t
 }
 

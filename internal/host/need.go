@@ -177,6 +177,10 @@ func allNeeds() []Need {
 			Packages: packages("util-linux", "util-linux", "util-linux")},
 		{Program: "mkfs.ext4", Use: Tests, For: "makes file systems",
 			Packages: packages("e2fsprogs", "e2fsprogs", "e2fsprogs")},
+		{Program: "filefrag", Use: Tests, For: "counts the extents that ours are compared with",
+			Packages: packages("e2fsprogs", "e2fsprogs", "e2fsprogs")},
+		{Program: "trace-cmd", Use: Tests, For: "reads the traces that were packed",
+			Packages: packages("trace-cmd", "trace-cmd", "trace-cmd")},
 	}
 }
 
