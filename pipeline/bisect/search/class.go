@@ -15,6 +15,10 @@ type class struct {
 	bad   []uint8   // per site: 1 where a culprit of this class makes it bad
 	soft  []float64 // per sample: weight, below 1 for an outlier
 	fit   fit
+
+	log    float64 // evidence times prior, when it was last fitted
+	behind float64 // the best class's log less this
+	fitted int     // samples at that time
 }
 
 // sample is one boot.
@@ -68,6 +72,7 @@ func (s *Search) add(c, block int, value float64) {
 			old.bad = append(old.bad, 0)
 			split[k] = len(s.classes)
 			s.classes = append(s.classes, &class{bad: bad, soft: slices.Clone(old.soft)})
+			old.fitted = 0 // the sample differs for the two, and the priors
 		}
 	}
 	for i, k := range s.class {

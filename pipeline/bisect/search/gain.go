@@ -92,17 +92,14 @@ func (s *Search) look(block int) *outlook {
 		w.share /= sum
 		for x := range 1 << (c.columns - 1) {
 			p := at[i][x]
+			scale := math.Log(p.sd * math.Sqrt(2*math.Pi))
 			density := make([]float64, len(o.nodes))
 			for n, y := range o.nodes {
 				r := (y - p.mean) / p.sd
-				for _, k := range s.m.wide {
-					u := r / k.value
-					density[n] += k.weight / k.value * math.Exp(-0.5*u*u)
-				}
-				density[n] /= p.sd * math.Sqrt(2*math.Pi)
-				if density[n] > 0 {
-					w.minus[x] += o.step[n] * density[n] * math.Log(density[n])
-				}
+				log, _ := s.m.tail.at(r * r)
+				log -= scale
+				density[n] = math.Exp(log)
+				w.minus[x] += o.step[n] * density[n] * log
 			}
 			w.density[x] = density
 		}

@@ -29,9 +29,9 @@ func (g Graph) check() error {
 	return nil
 }
 
-// reachable marks the commits from which the given ones descend, and these
+// Reachable marks the commits from which the given ones descend, and these
 // themselves.
-func (g Graph) reachable(from ...int) []bool {
+func (g Graph) Reachable(from ...int) []bool {
 	mark := make([]bool, len(g.Parents))
 	last := -1
 	for _, c := range from {
@@ -72,9 +72,9 @@ func (g Graph) without(keep []bool) (Graph, []int) {
 	return out, old
 }
 
-// above sums w over the ancestors of every commit, itself included. Where
+// Above sums w over the ancestors of every commit, itself included. Where
 // history is linear this is one addition a commit; only merges walk.
-func (g Graph) above(w []float64) []float64 {
+func (g Graph) Above(w []float64) []float64 {
 	sum := make([]float64, len(w))
 	seen := make([]int32, len(w))
 	var stack []int

@@ -20,7 +20,7 @@ type model struct {
 	noise  []weighted // centre of the prior of s
 	change []weighted // D
 	shift  []weighted // rho: variance of the host from block to block, in s²
-	wide   []weighted // k: scale of a sample; 1 is no outlier
+	tail   tail       // of k: scale of a sample; 1 is no outlier
 }
 
 type weighted struct{ value, weight float64 }
@@ -34,7 +34,7 @@ func newModel(noise float64) model {
 		noise:  []weighted{{0.003, 1}, {0.01, 2}, {0.03, 2}, {0.1, 1}},
 		change: []weighted{{0.03, 1}, {0.1, 2}, {0.4, 1}},
 		shift:  []weighted{{0, 4}, {0.3, 1}, {1, 1}, {4, 1}, {20, 1}, {200, 1}},
-		wide:   []weighted{{1, 0.95}, {5, 0.04}, {30, 0.01}},
+		tail:   newTail([]weighted{{1, 0.95}, {5, 0.04}, {30, 0.01}}),
 	}
 	if noise > 0 {
 		m.noise = []weighted{{noise / 3, 1}, {noise, 4}, {noise * 3, 1}}
@@ -50,13 +50,12 @@ type tally struct {
 
 // point is the model at one set of the values that it sums over.
 type point struct {
-	share      float64 // posterior weight
-	rho        float64
-	mean       [3]float64    // level, change1, change2
-	inverse    [3][3]float64 // their covariance, in s²
-	precision  float64       // 1/s², expected
-	logWeight  float64
-	shiftIndex int
+	share     float64 // posterior weight
+	rho       float64
+	mean      [3]float64    // level, change1, change2
+	inverse   [3][3]float64 // their covariance, in s²
+	precision float64       // 1/s², expected
+	logWeight float64
 }
 
 // posterior is what samples and softness say about levels and noise.
@@ -278,6 +277,16 @@ func (p *posterior) at(q *point, block, pattern int) (mean, variance float64) {
 		}
 	}
 	return mean, variance
+}
+
+// flat says that no block is shifted.
+func (p *posterior) flat() bool {
+	for i := range p.points {
+		if p.points[i].rho > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // quadratic is the expected squared distance, in s², of a value y from a place:

@@ -36,8 +36,9 @@ func (r Reason) String() string { return [...]string{"end", "split", "repeat"}[r
 // that all cost the same. The ends come first, and come again as long as
 // it is more likely than not that they do not differ.
 func (s *Search) Next(block int, cost func(commit int) time.Duration) Choice {
-	st := s.State()
-	if st.Kind != Searching {
+	s.update()
+	var st State
+	if s.judge(&st); st.Kind != Searching {
 		return Choice{Done: true}
 	}
 	good, bad := s.count(before), s.count(len(s.old)-1)
@@ -95,7 +96,7 @@ func (s *Search) reason(t int) Reason {
 // split what is left most evenly, among them some that have samples.
 func (s *Search) shortlist(cost func(int) time.Duration) []int {
 	const fresh, again = 8, 4
-	above := s.graph.above(s.posterior())
+	above := s.graph.Above(s.posterior())
 	score := make([]float64, len(above))
 	var order []int
 	for t, p := range above {

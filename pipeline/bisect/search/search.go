@@ -54,11 +54,12 @@ type Search struct {
 	class   []int   // candidate -> class, or -1 when excluded
 	classes []*class
 
-	m     model
-	stale bool // what follows does not know all samples
-	none  class
-	pairs []pair
-	mass  shares
+	m       model
+	stale   bool // what follows does not know all samples
+	none    class
+	pairs   []pair
+	suspect bool // two changes were likely once
+	mass    shares
 }
 
 // Places of commits that are not candidates.
@@ -98,7 +99,7 @@ func New(g Graph, o Options) (*Search, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
-	good, bad := g.reachable(o.Good...), g.reachable(o.Bad)
+	good, bad := g.Reachable(o.Good...), g.Reachable(o.Bad)
 	if good[o.Bad] {
 		return nil, errors.New("start search: a good commit descends from the bad one: are the two ends swapped?")
 	}
@@ -216,5 +217,5 @@ func (s *Search) ancestors(c int) []bool {
 	if c == before {
 		return make([]bool, len(s.old))
 	}
-	return s.graph.reachable(c)
+	return s.graph.Reachable(c)
 }

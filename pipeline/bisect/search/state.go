@@ -22,8 +22,9 @@ const (
 	OneOf
 	// NoDifference: the ends do not differ by as much as is worth finding.
 	NoDifference
-	// TwoChanges: two commits changed the metric. The larger change is found;
-	// for the other see State.Second.
+	// TwoChanges: two commits changed the metric, and both are found, alone or
+	// each as one of several that cannot be told apart: that of the larger
+	// change, and the other one in State.Second.
 	TwoChanges
 	// Stuck: an end cannot be measured.
 	Stuck
@@ -70,9 +71,10 @@ type State struct {
 // Second is another commit that changed the metric.
 type Second struct {
 	Probability float64 // that there are two changes
-	Culprits    []int   // where the second is, as State.Culprits
-	Change      float64 // logarithm of its ratio
-	First       float64 // and that of the first one, with this one accounted for
+	Culprits    []int   // where the smaller one is, as State.Culprits is of the larger
+	// Change is the logarithm of its ratio, with its 95 % interval; State.Change
+	// is that of the other one alone.
+	Change, Low, High float64
 }
 
 // String is one line for people.
@@ -93,30 +95,40 @@ func (s *Search) State() State {
 		Samples:   len(s.samples),
 		Posterior: make([]float64, len(s.node)),
 		NoChange:  s.mass.none,
-		Smallest:  s.smallest(),
 	}
 	post := s.posterior()
 	for i, p := range post {
 		st.Posterior[s.old[i]] = p
 	}
 	if len(s.samples) == 0 {
+		st.Smallest = math.Inf(1)
 		return st
 	}
-	st.Culprits, st.Probability = s.credible(post)
+	first, second := s.roles()
+	st.Culprits, st.Probability = s.credible(s.spread(first), s.o.Confidence)
 	best := slices.Index(s.mass.one, slices.Max(s.mass.one))
 	f := &s.classes[best].fit
-	st.Noise = math.Sqrt(1 / f.distance(0, 0).a)
+	column := 1
+	if s.mass.two > 0.5 {
+		p := &s.pairs[slices.Index(s.mass.pairs, slices.Max(s.mass.pairs))]
+		f, column = &p.fit, p.larger()
+		st.Second = &Second{Probability: s.mass.two}
+		st.Second.Culprits, _ = s.credible(s.spread(second), s.o.Confidence*s.mass.two)
+		st.Second.Change, st.Second.Low, st.Second.High = f.change(3 - column)
+	}
+	st.Noise = math.Sqrt(1 / f.distance(-1, 0).a)
 	if s.ends() {
-		st.Change, st.Low, st.High = f.change(1)
+		st.Change, st.Low, st.High = f.change(column)
 	}
 	s.judge(&st)
+	st.Smallest = s.smallest()
 	return st
 }
 
-// credible is the smallest set of candidates with the confidence asked for, as
-// commits of the caller, most probable first. It stops early where the
-// rest is the story that nothing changed.
-func (s *Search) credible(post []float64) ([]int, float64) {
+// credible is the smallest set of candidates with the mass asked for, as
+// commits of the caller, most probable first, and its mass. It is all of them
+// where the rest is the story that nothing changed.
+func (s *Search) credible(post []float64, mass float64) ([]int, float64) {
 	order := make([]int, 0, len(post))
 	for i, p := range post {
 		if p > 0 {
@@ -128,7 +140,7 @@ func (s *Search) credible(post []float64) ([]int, float64) {
 	for n, i := range order {
 		sum += post[i]
 		order[n] = s.old[i]
-		if sum >= s.o.Confidence {
+		if sum >= mass {
 			return order[:n+1], min(sum, 1)
 		}
 	}
@@ -182,46 +194,56 @@ func (s *Search) judge(st *State) {
 		return
 	case !s.ends():
 		return
-	case s.mass.none > 0.5 && st.Smallest <= s.o.Least && s.count(before) > 1 && s.count(bad) > 1:
+	case s.mass.none > 0.5 && s.smallest() <= s.o.Least && s.count(before) > 1 && s.count(bad) > 1:
 		st.Kind = NoDifference
 		return
 	}
+	first, second := s.roles()
+	k := slices.Index(first, slices.Max(first))
+	group, ok := s.group(k, first[k])
+	if !ok {
+		return
+	}
 	if s.mass.two > 0.5 {
+		l := slices.Index(second, slices.Max(second))
+		other, ok := s.group(l, second[l]/s.mass.two)
+		if !ok {
+			return
+		}
+		st.Kind = TwoChanges
+		st.Culprits, st.Probability = group, first[k]
+		if st.Second != nil {
+			st.Second.Culprits = other
+		}
 		return
 	}
-	k := slices.Index(s.mass.one, slices.Max(s.mass.one))
-	group, p := s.group(k)
-	if p < s.o.Confidence {
-		return
-	}
-	st.Culprits, st.Probability = group, p
+	st.Culprits, st.Probability = group, first[k]
 	if st.Kind = OneOf; len(group) == 1 {
 		st.Kind = Found
 	}
 }
 
-// group is the part of a class, as commits of the caller, with the highest
-// probability among those that no commit which runs lies between, and that
-// probability.
-func (s *Search) group(k int) ([]int, float64) {
-	// Every commit that runs splits the class into those above it and the
-	// rest; what has the same signature cannot be told apart.
+// group is what a class of probability p has come to: commits of the caller that
+// nothing which runs lies between. It is false if p is below the confidence
+// asked for, or there is still something to tell apart.
+func (s *Search) group(k int, p float64) ([]int, bool) {
+	if p < s.o.Confidence {
+		return nil, false
+	}
 	w := make([]float64, len(s.old))
-	for i, c := range s.class {
-		if c == k {
-			w[i] = s.prior[i] / s.classes[k].prior
-		}
-	}
-	for t, sum := range s.graph.above(w) {
-		if !s.skipped[t] && sum > 1e-12 && sum < 1-1e-12 {
-			return nil, 0 // still to be told apart
-		}
-	}
 	var group []int
 	for i, c := range s.class {
 		if c == k {
+			w[i] = s.prior[i] / s.classes[k].prior
 			group = append(group, s.old[i])
 		}
 	}
-	return group, s.mass.one[k]
+	if len(group) > 1 {
+		for t, sum := range s.graph.Above(w) {
+			if !s.skipped[t] && sum > 1e-12 && sum < 1-1e-12 {
+				return nil, false
+			}
+		}
+	}
+	return group, true
 }
