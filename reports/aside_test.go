@@ -45,7 +45,8 @@ func asideRun(t testing.TB) *record.Run {
 			files[record.Bursts] = `{"w/s":{"bursts":5,"period_seconds":30,"spread":0.5,"base":100,"amplitude":15000,"burst_seconds":5}}`
 		}
 		files[record.Writeback] = `{"seconds":10,"events_lost":0,"held":[{"task":"dd","seconds":3,"pauses":15,"longest_seconds":0.2},{"task":"dd","seconds":1,"pauses":5,"longest_seconds":0.2}],
-			"chunks":{"n":10,"pages":10240,"mean_pages":1024,"max_pages":2048},"depth":{"requests":500,"mean":10,"mean_busy":12.5,"max":32,"mean_bytes":524288}}`
+			"chunks":{"n":10,"pages":10240,"mean_pages":1024,"max_pages":2048},"depth":{"requests":500,"mean":10,"mean_busy":12.5,"max":32,"mean_bytes":524288},
+			"series":[{"t":1,"held_seconds":0.5,"written_pages":1000,"chunk_pages":1000,"depth":3},{"t":2,"held_seconds":0.1,"written_pages":10,"chunk_pages":10,"depth":1}]}`
 		return files
 	})
 	return r
@@ -58,6 +59,21 @@ func TestAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkText(t, string(text))
+	src, err := load(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := map[string]bool{}
+	pictures, err := analyse(src).draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pictures {
+		drawn[p.name] = true
+	}
+	if !drawn["writeback_sata_xfs_none_dd"] || drawn["writeback_sata_xfs_none_dd-untraced"] {
+		t.Errorf("drawn: %v", drawn)
+	}
 	bare, traced, ok := strings.Cut(string(text), "## dd 10000 MiB, traced")
 	if !ok {
 		t.Fatal(string(text))

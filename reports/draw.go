@@ -42,6 +42,12 @@ func (a *analysis) draw() ([]picture, error) {
 			}
 		}
 	}
+	for _, l := range a.ladders() {
+		pic, err := a.drawClients(l).Draw()
+		if err := add(l.name(), pic, err); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 
@@ -80,6 +86,12 @@ func (a *analysis) drawCondition(g group, c record.Condition, add func(string, p
 	if ok {
 		pic, err := q.Draw()
 		if err := add(named("requests"), pic, err); err != nil {
+			return err
+		}
+	}
+	if f, ok := a.overFlushing(g, c); ok {
+		pic, err := f.Draw()
+		if err := add(named("writeback"), pic, err); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"spindle/reports/internal/plots"
 	"spindle/reports/internal/text"
 	"spindle/reports/record"
 )
@@ -100,4 +101,56 @@ func heldTasks(all []flushing) string {
 		parts = append(parts, fmt.Sprintf("%s %s", text.Clean(name), withUnit(sums[name]/float64(len(all)), "s", 3)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// flushSeries is what of a trace is drawn over time.
+type flushSeries struct {
+	Series []struct {
+		T     float64 `json:"t"`
+		Held  float64 `json:"held_seconds"`
+		Pages float64 `json:"written_pages"`
+		Chunk float64 `json:"chunk_pages"`
+		Depth float64 `json:"depth"`
+	} `json:"series"`
+}
+
+// overFlushing gives the plot of what writeback did over time, one line for each
+// sample, so that arms can be laid over each other.
+func (a *analysis) overFlushing(g group, c record.Condition) (plots.Lines, bool) {
+	l := plots.Lines{Arms: a.armNames(), Title: plain(a.label(g, c) + ", " + g.workload.Title + ": what writeback did, one line for each sample")}
+	panels := []plots.Panel{
+		{Axis: "tasks held, s a second"}, {Axis: "by flushers, MB/s"}, {Axis: "a chunk, pages"}, {Axis: "queue depth"},
+	}
+	for i, arm := range a.manifest.Arms {
+		for _, s := range a.cells[record.Cell{Arm: arm.Name, Condition: c}] {
+			var f flushSeries
+			if !keptJSON(a.sampleDir(s), record.Writeback, &f) || len(f.Series) < 2 {
+				continue
+			}
+			lines := make([]plots.Series, len(panels))
+			last := 0.0
+			for _, x := range f.Series {
+				dt := x.T - last
+				if !(dt > 0) {
+					break
+				}
+				for j, y := range []float64{x.Held / dt, x.Pages * pageBytes / 1e6 / dt, x.Chunk, x.Depth} {
+					lines[j].Arm = i
+					add(&lines[j], last+dt/2, y)
+				}
+				last = x.T
+			}
+			for j := range panels {
+				if len(lines[j].X) > 1 {
+					panels[j].Series = append(panels[j].Series, lines[j])
+				}
+			}
+		}
+	}
+	for _, p := range panels {
+		if len(p.Series) > 0 {
+			l.Panels = append(l.Panels, p)
+		}
+	}
+	return l, len(l.Panels) > 0
 }
