@@ -33,8 +33,8 @@ func (r Reason) String() string { return [...]string{"end", "split", "repeat"}[r
 // Next chooses the commit whose boot is expected to say most about the
 // culprit for its cost; a boot in the given block. Cost is in any unit and
 // must be above zero: what it takes to build and boot the commit. Nil means
-// that all cost the same. The ends come first, and come again as long as
-// it is more likely than not that they do not differ.
+// that all cost the same. The ends come first, and come again as long as it is
+// in doubt that they differ.
 func (s *Search) Next(block int, cost func(commit int) time.Duration) Choice {
 	s.update()
 	var st State
@@ -47,9 +47,9 @@ func (s *Search) Next(block int, cost func(commit int) time.Duration) Choice {
 		return Choice{Commit: s.o.Good[0], Why: End}
 	case bad == 0:
 		return Choice{Commit: s.o.Bad, Why: End}
-	case s.mass.none > 0.5 && good <= bad:
+	case s.mass.none > doubt && good <= bad:
 		return Choice{Commit: s.o.Good[0], Why: End}
-	case s.mass.none > 0.5:
+	case s.mass.none > doubt:
 		return Choice{Commit: s.o.Bad, Why: End}
 	}
 	best := Choice{Done: true}
@@ -96,13 +96,21 @@ func (s *Search) reason(t int) Reason {
 // split what is left most evenly, among them some that have samples.
 func (s *Search) shortlist(cost func(int) time.Duration) []int {
 	const fresh, again = 8, 4
-	above := s.graph.Above(s.posterior())
-	score := make([]float64, len(above))
+	one, two := s.roles()
+	first, second := s.graph.Above(s.spread(one)), s.graph.Above(s.spread(two))
+	score := make([]float64, len(first))
 	var order []int
-	for t, p := range above {
-		if !s.skipped[t] && p > 0 {
+	for t := range score {
+		if s.skipped[t] {
+			continue
+		}
+		score[t] = binary(min(first[t], 1))
+		if s.mass.two > 0.01 {
+			score[t] += s.mass.two * binary(min(second[t]/s.mass.two, 1))
+		}
+		if score[t] > 0 {
+			score[t] /= price(cost, s.old[t])
 			order = append(order, t)
-			score[t] = binary(min(p, 1)) / price(cost, s.old[t])
 		}
 	}
 	slices.SortFunc(order, func(a, b int) int {

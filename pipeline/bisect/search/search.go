@@ -24,7 +24,7 @@ type Options struct {
 	// guess that samples overrule. 0 is no guess.
 	Noise float64
 	// Least is the smallest change worth finding, as the logarithm of a ratio;
-	// 0 is 0.05. The ends are measured until a change of that size would have
+	// 0 is 0.03. The ends are measured until a change of that size would have
 	// been seen, and if there is none then, the search stops.
 	Least float64
 }
@@ -32,7 +32,7 @@ type Options struct {
 // Defaults of Options.
 const (
 	defaultConfidence = 0.95
-	defaultLeast      = 0.05
+	defaultLeast      = 0.03
 )
 
 // Search is one search for one change of one metric.

@@ -194,13 +194,20 @@ func (s *Search) judge(st *State) {
 		return
 	case !s.ends():
 		return
-	case s.mass.none > 0.5 && s.smallest() <= s.o.Least && s.count(before) > 1 && s.count(bad) > 1:
+	case s.mass.none > doubt && s.smallest() <= s.o.Least && s.count(before) > 1 && s.count(bad) > 1:
 		st.Kind = NoDifference
+		return
+	}
+	if s.mass.none > certain {
 		return
 	}
 	first, second := s.roles()
 	k := slices.Index(first, slices.Max(first))
-	group, ok := s.group(k, first[k])
+	p := first[k]
+	if s.mass.two <= 0.5 {
+		p += second[k] // a culprit in either story
+	}
+	group, ok := s.group(k, p)
 	if !ok {
 		return
 	}
@@ -217,7 +224,10 @@ func (s *Search) judge(st *State) {
 		}
 		return
 	}
-	st.Culprits, st.Probability = group, first[k]
+	if s.mass.two > suspicious {
+		return // more likely one than two, but not by enough
+	}
+	st.Culprits, st.Probability = group, p
 	if st.Kind = OneOf; len(group) == 1 {
 		st.Kind = Found
 	}

@@ -11,10 +11,19 @@ import (
 // seen a difference; how often a range of 1,000 commits holds two changes of
 // one metric, nobody knows.
 const (
-	priorNone = 0.05
-	priorTwo  = 0.03
+	priorNone = 0.1
+	priorTwo  = 0.1
 	priorOne  = 1 - priorNone - priorTwo
 )
+
+// doubt is the probability of no change from which on the ends are booted
+// before anything else, and at which the search ends once they have shown that
+// what is worth finding is not there.
+const doubt = 0.3
+
+// certain is the probability of no change above which no commit is named,
+// however likely it is: 5 % would be left if a change were not expected.
+const certain = 0.005
 
 // pair is the story of two culprits, from one class each.
 type pair struct {
@@ -164,30 +173,28 @@ func (s *Search) couple(top int, total float64) {
 	if n < minTwo {
 		return
 	}
-	add := func(a, b int) {
-		pattern := make([]uint8, len(s.sites))
+	pattern := make([]uint8, len(s.sites))
+	join := func(a, b int) {
 		for i := range pattern {
 			pattern[i] = s.classes[a].bad[i] | s.classes[b].bad[i]<<1
 		}
-		p := pair{a: a, b: b}
-		soft := make([]float64, n)
-		for i := range soft {
-			soft[i] = 1
-		}
-		s.m.settle(&p.fit, s.samples, len(s.blocks), pattern, 3, soft)
-		p.log = math.Log(2*priorTwo*s.classes[a].prior/total*s.classes[b].prior/total) + p.fit.log
-		s.pairs = append(s.pairs, p)
 	}
-	if s.suspect {
-		// Where both are is to be told now, and which pairs matter is not seen
-		// from the best single culprit.
-		if len(s.classes) <= manyClasses {
-			for a := range s.classes {
-				for b := range a {
-					add(a, b)
-				}
-			}
-			return
+	prior := func(a, b int) float64 {
+		return math.Log(2 * priorTwo * s.classes[a].prior / total * s.classes[b].prior / total)
+	}
+	best, soft := math.Inf(-1), make([]float64, n)
+	add := func(a, b int) {
+		join(a, b)
+		p := pair{a: a, b: b}
+		mine := make([]float64, n)
+		for i := range mine {
+			mine[i] = 1
+		}
+		s.m.settle(&p.fit, s.samples, len(s.blocks), pattern, 3, mine)
+		p.log = prior(a, b) + p.fit.log
+		s.pairs = append(s.pairs, p)
+		if p.log > best {
+			best, soft = p.log, mine
 		}
 	}
 	first := s.classes[top]
@@ -204,6 +211,36 @@ func (s *Search) couple(top int, total float64) {
 	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(b.score, a.score) })
 	for _, q := range places[:min(seconds, len(places))] {
 		add(top, q.class)
+	}
+	if !s.suspect || len(s.classes) > manyClasses || len(s.pairs) == 0 {
+		return
+	}
+	// Where both are is to be told now, and which pairs matter is not seen from
+	// the best single culprit. All are looked at, with the outliers of the best
+	// one so far, and those that come near it are fitted.
+	type rough struct {
+		a, b int
+		log  float64
+	}
+	var all []rough
+	var p posterior
+	near := math.Inf(-1)
+	for a := range s.classes {
+		for b := range a {
+			join(a, b)
+			s.m.solve(&p, s.samples, len(s.blocks), pattern, 3, soft)
+			q := rough{a, b, prior(a, b) + p.log}
+			near = max(near, q.log)
+			all = append(all, q)
+		}
+	}
+	known := s.pairs
+	for _, q := range all {
+		if q.log > near-8 && !slices.ContainsFunc(known, func(p pair) bool {
+			return p.a == q.a && p.b == q.b || p.a == q.b && p.b == q.a
+		}) {
+			add(q.a, q.b)
+		}
 	}
 }
 

@@ -18,8 +18,8 @@
 // A Bayesian search of passes and failures, as git_bayesect has it
 // (github.com/hauntsaninja/git_bayesect): each boot is a pass or a failure by
 // such a threshold, the rates of both are unknown with Beta priors, the next
-// commit is that of least expected entropy. Beside its defaults, priors that
-// believe in a sharper test are tried, ends of several sizes, and confidences
-// of 95 and 99 %; again the cheapest that is right as often is taken. Unlike
-// the original it stays away from commits that do not build.
+// commit is that of least expected entropy, and 95 % is enough. Beside its
+// default priors, some that believe in a sharper test and in a duller one are
+// tried, with ends of several sizes; again the cheapest that is right as often
+// is taken. Unlike the original it stays away from commits that do not build.
 package simulate

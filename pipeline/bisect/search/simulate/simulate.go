@@ -92,7 +92,7 @@ func Run(ctx context.Context, c Case, searches int, seed uint64) (Row, error) {
 	enough := f - math.Sqrt(f*(1-f)/float64(n))
 	for _, k := range []int{1, 3, 5, 9, 15, 25, 45, 75, 125, 225} {
 		for _, s := range scripts(k, c.Drift > 0) {
-			if row.GitEqual.K > 0 && row.GitEqual.Boots < float64(k)*math.Log2(float64(c.Commits)) {
+			if shown := k <= 5 && s == (script{k: k, ends: k}); !shown && row.GitEqual.K > 0 && row.GitEqual.Boots < float64(k)*math.Log2(float64(c.Commits)) {
 				continue // cannot be cheaper
 			}
 			p, err := git(s)
@@ -116,7 +116,7 @@ func Run(ctx context.Context, c Case, searches int, seed uint64) (Row, error) {
 // long to simulate as spindle itself, so a few searches of each tell which are
 // worth the rest.
 func (c Case) passFail(ctx context.Context, n int, seed uint64, enough float64) (Peer, error) {
-	const few, finalists = 40, 4
+	const few, finalists = 20, 4
 	try := func(j judge, n int) (Peer, error) {
 		p := Peer{K: 1, Ends: j.ends, Before: j.before, After: j.after, Confidence: j.confidence}
 		g := newGammas(j)
@@ -194,12 +194,12 @@ func scripts(k int, drift bool) []script {
 func judges() []judge {
 	var out []judge
 	for _, ends := range []int{1, 3, 10, 30, 100} {
-		for _, confidence := range []float64{0.95, 0.99} {
-			out = append(out,
-				judge{ends, defaultBefore, defaultAfter, confidence},
-				judge{ends, Beta{0.01, 0.99}, Beta{0.99, 0.01}, confidence},
-				judge{ends, Beta{1, 4}, Beta{4, 1}, confidence},
-			)
+		for _, priors := range [][2]Beta{
+			{defaultBefore, defaultAfter},
+			{{0.01, 0.99}, {0.99, 0.01}},
+			{{1, 4}, {4, 1}},
+		} {
+			out = append(out, judge{ends, priors[0], priors[1], 0.95})
 		}
 	}
 	return out

@@ -16,15 +16,27 @@ func quantile(x []float64, q float64) float64 {
 const (
 	Normal   = "noise"
 	Outliers = "outliers"
-	Virtual  = "virtual time"
+	Virtual  = "virtual"
 	Drift    = "drift"
 	Merges   = "merges"
-	Same     = "same kernel"
-	Two      = "two changes"
-	None     = "no change"
+	Same     = "same"
+	Two      = "two"
+	None     = "none"
 )
 
-// Tables are their names.
+// titles say what is different in each.
+var titles = map[string]string{
+	Normal:   "Noise: lognormal",
+	Outliers: "Outliers: 5 % of the boots take up to half as long again",
+	Virtual:  "Virtual time: what is left is sensitivity to irrelevant changes",
+	Drift:    "Drift: the host shifts by three times the noise every six boots",
+	Merges:   "Merges: branches of 1 to 12 commits instead of a line",
+	Same:     "Same kernels: 70 % of the commits leave the kernel as it was",
+	Two:      "Two changes",
+	None:     "No change",
+}
+
+// Tables are their names, in order.
 func Tables() []string {
 	return []string{Normal, Outliers, Virtual, Drift, Merges, Same, Two, None}
 }
@@ -68,7 +80,7 @@ func Write(w io.Writer, rows []Row) error {
 		compared := len(r.Git) > 0
 		if r.Table != last {
 			last = r.Table
-			fmt.Fprintf(&b, "\n## %s\n\n", strings.ToUpper(last[:1])+last[1:])
+			fmt.Fprintf(&b, "\n## %s\n\n", titles[last])
 			if compared {
 				b.WriteString("| noise | effect | searches | decided | right | boots | p95 | builds | git 1 | git 3 | git 5 | git, as good | pass/fail |\n" +
 					"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
