@@ -150,6 +150,9 @@ func TestTrace(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(job.Dir, TraceFile)); err != nil || !strings.HasPrefix(string(text), "\x17\x08Dtracing6\x00") {
 		t.Errorf("%q, %v", text, err)
 	}
+	if _, err := os.Stat(filepath.Join(job.Dir, TraceText)); err != nil {
+		t.Error(err)
+	}
 	warned := false
 	for _, w := range res.Warnings {
 		warned = warned || strings.HasPrefix(w, "trace: 9 events were overwritten")

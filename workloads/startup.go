@@ -90,7 +90,7 @@ func (w *Startup) metrics() []record.MetricInfo {
 		{Name: "start p50", Unit: "s", Direction: record.Lower, Primary: true},
 		{Name: "start mean", Unit: "s", Direction: record.Lower},
 		{Name: "start max", Unit: "s", Direction: record.Lower},
-		{Name: "starts ended at the limit", Unit: "1", Direction: record.Lower},
+		{Name: "starts ended at the limit", Unit: "1", Direction: record.Lower, Resolution: 1},
 		{Name: "read p99", Unit: "s", Direction: record.Lower},
 		{Name: "read max", Unit: "s", Direction: record.Lower},
 	}
@@ -130,5 +130,14 @@ func (w *Startup) measure(ctx context.Context, r *run) ([]record.Metric, error) 
 	if o.Fsyncs > 0 {
 		vs = append(vs, rep.Sync.Times.Max().Seconds())
 	}
-	return r.values(vs...)
+	ms, err := r.values(vs...)
+	for i := range ms {
+		switch ms[i].Name {
+		case "start max", "start mean":
+			ms[i].Limited = rep.Ended > 0
+		case "start p50":
+			ms[i].Limited = 2*int(rep.Ended) >= len(rep.Starts) // the middle one is, or is a mean with one, that was ended
+		}
+	}
+	return ms, err
 }

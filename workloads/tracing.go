@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +16,15 @@ import (
 	"spindle/workloads/trace"
 )
 
-// TraceFile is the kernel's trace, if the job asked for one: for trace-cmd and
-// KernelShark, as text by "trace-cmd report -i trace.dat".
-const TraceFile = "trace.dat"
+// The kernel's trace, if the job asked for one.
+const (
+	// TraceFile is for trace-cmd and KernelShark; "trace-cmd report -i trace.dat"
+	// makes text of it.
+	TraceFile = "trace.dat"
+	// TraceText is the kernel's own text. It is kept of the block tracer only,
+	// whose entries trace-cmd shows without what they are of.
+	TraceText = "trace.txt"
+)
 
 const (
 	// mostTraceBuffer is for each CPU, in KiB: what the trace of one sample may
@@ -26,6 +33,8 @@ const (
 	mostTraceBuffer  = 16 << 10
 	leastTraceBuffer = 1 << 10
 	traceShare       = 32
+	// mostTraceText is how much text is kept.
+	mostTraceText = 64 << 20
 )
 
 // explainEvery is the step of the series of writeback's doings.
@@ -71,6 +80,11 @@ func (r *run) keepTrace() error {
 	if r.traced.from == 0 {
 		return nil
 	}
+	if slices.Contains(r.set.Trace, trace.BlkTracer) {
+		if err := r.keepTraceText(); err != nil {
+			return err
+		}
+	}
 	b, err := trace.Take(r.traceDir())
 	if err != nil {
 		return err
@@ -89,6 +103,30 @@ func (r *run) keepTrace() error {
 		return nil
 	}
 	return r.explain(b)
+}
+
+// keepTraceText keeps the text, which takes nothing out of the buffer.
+func (r *run) keepTraceText() error {
+	from, err := os.Open(filepath.Join(r.traceDir(), "trace"))
+	if err != nil {
+		return fmt.Errorf("keep trace: %w", err)
+	}
+	defer from.Close()
+	to, err := os.Create(r.out(TraceText))
+	if err != nil {
+		return err
+	}
+	n, err := io.CopyN(to, from, mostTraceText)
+	switch {
+	case errors.Is(err, io.EOF):
+		err = nil
+	case err == nil && n == mostTraceText:
+		r.warn("trace: only the first %d MiB of its text are kept", mostTraceText>>20)
+	}
+	if err := errors.Join(err, to.Close()); err != nil {
+		return fmt.Errorf("keep trace: %w", err)
+	}
+	return nil
 }
 
 // explain works out of the trace what writeback did.
