@@ -55,7 +55,7 @@ var small = []struct {
 			once, {`memory: 1GiB`, "memory: 28GiB"}, {`filesystem: \[xfs, ext4, btrfs\]`, "filesystem: [xfs]"},
 			{`(?m)^  linux-6.1: .*\n`, ""}, {`(?m)^  old: .*\n`, ""}, {`(?m)^  sata: .*$`, "  sata: " + raw},
 		},
-		4, map[string]string{"scheduler": "mq-deadline"},
+		5, map[string]string{"scheduler": "mq-deadline"},
 	},
 	{
 		"bfq-dsync-2019", "1/50",
