@@ -1,41 +1,14 @@
 package kernels
 
 import (
-	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
-// elfImage is an ELF file with one segment of notes, which holds a build id
-// after another note, and then text.
-func elfImage(buildID, text string) []byte {
-	var notes bytes.Buffer
-	note := func(name string, kind uint32, desc string) {
-		binary.Write(&notes, binary.LittleEndian, []uint32{uint32(len(name)), uint32(len(desc)), kind})
-		for _, s := range []string{name, desc} {
-			notes.WriteString(s)
-			notes.Write(make([]byte, pad4(len(s))-len(s)))
-		}
-	}
-	note("Xen\x00", 18, "12345")
-	note("GNU\x00", 3, buildID)
-	const head, entry = 64, 56
-	var b bytes.Buffer
-	b.WriteString("\x7fELF\x02\x01\x01" + strings.Repeat("\x00", 9))
-	binary.Write(&b, binary.LittleEndian, []uint16{2, 62})
-	binary.Write(&b, binary.LittleEndian, uint32(1))
-	binary.Write(&b, binary.LittleEndian, []uint64{0, head, 0})
-	binary.Write(&b, binary.LittleEndian, uint32(0))
-	binary.Write(&b, binary.LittleEndian, []uint16{head, entry, 1, 64, 0, 0})
-	binary.Write(&b, binary.LittleEndian, []uint32{4, 4}) // PT_NOTE
-	size := uint64(notes.Len())
-	binary.Write(&b, binary.LittleEndian, []uint64{head + entry, 0, 0, size, size, 4})
-	b.Write(notes.Bytes())
-	b.WriteString(text)
-	return b.Bytes()
+// named is an ELF image with a build id among its notes.
+func named(buildID, text string) []byte {
+	return makeELF(amd64, []note{pvhNote, {"GNU", 3, []byte(buildID)}}, []byte(text))
 }
 
 func TestAlike(t *testing.T) {
@@ -43,7 +16,7 @@ func TestAlike(t *testing.T) {
 	make := func(tree, id, text, config string) Artifact {
 		dir := t.TempDir()
 		a := Artifact{Dir: dir, Boot: filepath.Join(dir, "vmlinux"), Config: filepath.Join(dir, "config"), Hash: tree, Build: &Build{Tree: tree}}
-		for name, data := range map[string][]byte{"vmlinux": elfImage(id, text), "config": []byte(config)} {
+		for name, data := range map[string][]byte{"vmlinux": named(id, text), "config": []byte(config)} {
 			if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +52,7 @@ func TestAlike(t *testing.T) {
 }
 
 func FuzzBuildID(f *testing.F) {
-	f.Add(elfImage("abcdefghijklmnopqrst", "text"))
+	f.Add(named("abcdefghijklmnopqrst", "text"))
 	f.Add([]byte("\x7fELF"))
 	f.Fuzz(func(t *testing.T, image []byte) {
 		id, err := buildID(image)

@@ -189,7 +189,7 @@ func (s *story) merge(branch string) {
 
 // bench is a lab that computes. It counts what it was asked for.
 type bench struct {
-	t       *testing.T
+	work    string // directory of the kernels
 	repo    repo
 	noise   float64 // of a boot
 	drift   float64 // of the host from block to block
@@ -237,7 +237,10 @@ func (b *bench) build(ctx context.Context, commit, patch string) (Kernel, error)
 	if parseKernel(text).broken {
 		return Kernel{}, fault.New(fault.Kernel, "build", errors.New("build kernel: mm/vmscan.c:12: error: undeclared"))
 	}
-	dir := b.t.TempDir()
+	dir, err := os.MkdirTemp(b.work, "kernel")
+	if err != nil {
+		return Kernel{}, err
+	}
 	if err := os.WriteFile(filepath.Join(dir, "kernel"), []byte(text), 0o644); err != nil {
 		return Kernel{}, err
 	}
@@ -291,16 +294,10 @@ func hunt(t *testing.T, s *story, b *bench, dir string, paths ...string) (*Finde
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	b.t, b.stop, b.repo = t, cancel, repo{s.dir}
-	var log *Log
-	var state *State
-	start := Start{
-		Repo: s.dir, Good: s.names["base"], Bad: s.names["bad"], GoodRev: "base", BadRev: "bad", Paths: paths, Virtual: b.virtual,
-		Metric: record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower}, Manifest: &record.Manifest{},
-	}
-	clock := time.Unix(1700000000, 0)
-	now := func() time.Time { clock = clock.Add(time.Second); return clock }
-	log, state, err := openOrCreate(dir, now, start)
+	b.work, b.stop, b.repo = t.TempDir(), cancel, repo{s.dir}
+	start := startOf(s.dir, s.names["base"], s.names["bad"])
+	start.Paths, start.Virtual = paths, b.virtual
+	log, state, err := openOrCreate(dir, ticking(), start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,6 +308,19 @@ func hunt(t *testing.T, s *story, b *bench, dir string, paths ...string) (*Finde
 	}
 	f := &Finder{lab: b.lab(), log: log, state: state, history: h, repo: repo{s.dir}}
 	return f, f.run(ctx)
+}
+
+func startOf(dir, good, bad string) Start {
+	return Start{
+		Repo: dir, Good: good, Bad: bad, GoodRev: "base", BadRev: "bad",
+		Metric: record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower}, Manifest: &record.Manifest{},
+	}
+}
+
+// ticking is a clock that goes on by a second when it is looked at.
+func ticking() func() time.Time {
+	clock := time.Unix(1700000000, 0)
+	return func() time.Time { clock = clock.Add(time.Second); return clock }
 }
 
 func openOrCreate(dir string, now func() time.Time, s Start) (*Log, *State, error) {

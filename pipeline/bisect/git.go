@@ -32,13 +32,24 @@ var set = []string{
 	"LC_ALL=C", "TZ=UTC",
 }
 
+// config wins over that of the repository.
+var config = []string{
+	"core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
+	"core.fsmonitor=false", "core.quotePath=true", "core.autocrlf=false", "core.safecrlf=false",
+	"gc.auto=0", "maintenance.auto=false", "commit.gpgSign=false", "safe.directory=*", "rerere.enabled=false",
+	"i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8", "log.showSignature=false", "log.mailmap=false",
+	"diff.noprefix=false", "diff.renames=false", "merge.renames=true", "merge.conflictStyle=merge",
+	"advice.detachedHead=false",
+}
+
 // git runs the program in the repository, without the user's configuration and
 // hooks.
 func (r repo) git(ctx context.Context, args ...string) (string, error) {
-	all := append([]string{
-		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "i18n.logOutputEncoding=UTF-8",
-		"-c", "log.showSignature=false", "-c", "core.quotePath=true",
-	}, args...)
+	var all []string
+	for _, c := range config {
+		all = append(all, "-c", c)
+	}
+	all = append(all, args...)
 	env := append(append([]string(nil), unset...), set...)
 	out, err := proc.Run(ctx, proc.Cmd{Path: "git", Args: all, Dir: r.dir, Setenv: env})
 	var failed *proc.Error

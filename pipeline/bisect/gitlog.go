@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/renameio/v2"
 )
@@ -88,21 +89,29 @@ func gitLog(s *State, h *History, posterior []float64) []byte {
 }
 
 // inherit gives for each commit the probability that it has the culprit among
-// its ancestors or is it.
+// its ancestors or is it. Only merges walk their history: what their parents
+// share would count twice.
 func (h *History) inherit(posterior []float64) []float64 {
 	out := make([]float64, len(h.Commits))
-	for i := range h.Commits {
-		seen := make([]bool, i+1)
-		stack := []int{i}
-		for len(stack) > 0 {
-			c := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if seen[c] {
-				continue
+	seen := make([]int, len(h.Commits)) // the last merge that came by
+	for i, c := range h.Commits {
+		out[i] = posterior[i]
+		switch len(c.Parents) {
+		case 0:
+		case 1:
+			out[i] += out[c.Parents[0]]
+		default:
+			stack := slices.Clone(c.Parents)
+			for len(stack) > 0 {
+				p := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				if seen[p] == i {
+					continue
+				}
+				seen[p] = i
+				out[i] += posterior[p]
+				stack = append(stack, h.Commits[p].Parents...)
 			}
-			seen[c] = true
-			out[i] += posterior[c]
-			stack = append(stack, h.Commits[c].Parents...)
 		}
 	}
 	return out

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"spindle/internal/proc"
 )
 
@@ -62,5 +64,15 @@ func TestGitLogPaths(t *testing.T) {
 	own := s.git("bisect", "log")
 	if line, _, _ := strings.Cut(own[strings.Index(own, "git bisect start"):], "\n"); !strings.Contains(line, `'kernel' 'it'\''s here'`) {
 		t.Errorf("git read %q", line)
+	}
+}
+
+// What a merge brings in from both sides counts once.
+func TestInherit(t *testing.T) {
+	// 0 - 1 - 2 - 4 - 5, 1 - 3 - 4
+	h := &History{Commits: []Commit{{}, {Parents: []int{0}}, {Parents: []int{1}}, {Parents: []int{1}}, {Parents: []int{2, 3}}, {Parents: []int{4}}}}
+	got := h.inherit([]float64{0, 0.125, 0.25, 0.0625, 0.5, 0.0625})
+	if d := cmp.Diff([]float64{0, 0.125, 0.375, 0.1875, 0.9375, 1}, got); d != "" {
+		t.Error(d)
 	}
 }

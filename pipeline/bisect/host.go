@@ -141,11 +141,14 @@ func (s *State) again(env pipeline.Env) (target, error) {
 	return t, err
 }
 
-// onBench holds the host, with the good end as the plan's kernel.
+// onBench holds the host, with the good end as the plan's one kernel. What else
+// the plan has is not made: other kernels, and drives that the condition is not
+// about.
 func (t target) onBench(ctx context.Context, env pipeline.Env, was *record.Manifest, f func(context.Context, *pipeline.Bench) error) error {
 	k := t.plan.Kernels[t.kernel]
 	k.Rev = t.start.Good
-	t.plan.Kernels[t.kernel] = k
+	t.plan.Kernels = map[string]kernels.Source{t.kernel: k}
+	t.plan.Conditions.Drive = []string{t.cell.Condition.Drive}
 	return pipeline.OnBench(ctx, env, t.plan, t.cell, was, f)
 }
 

@@ -3,38 +3,102 @@ package bisect
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
-	"spindle/reports/record"
+	"spindle/internal/proc"
 )
 
-// Steps over one set of ends, as git bisect run makes them: each reads the log
-// of those before.
+// The test binary is the program behind git bisect run too.
+const (
+	stepDirVar  = "BISECT_STEP_DIR"  // of the steps' log
+	stepEndsVar = "BISECT_STEP_ENDS" // "GOOD BAD"
+	stepFailVar = "BISECT_STEP_FAIL" // machinery fails
+)
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(stepDirVar); dir != "" {
+		os.Exit(stepMain(dir, strings.Fields(os.Getenv(stepEndsVar))))
+	}
+	os.Exit(m.Run())
+}
+
+// stepMain is a step in the working directory, with a lab that computes.
+func stepMain(dir string, ends []string) int {
+	if os.Getenv(stepFailVar) != "" {
+		return 128 + 3
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return 128
+	}
+	head, err := repo{here}.git(context.Background(), "rev-parse", "HEAD")
+	if err != nil {
+		return 128
+	}
+	side, why, err := stepOf(context.Background(), &bench{noise: 0.01, drift: 0.1}, here, dir, ends[0], head, ends[1])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 128
+	}
+	fmt.Println(side, why)
+	return int(side)
+}
+
+// stepOf is Step with a lab that computes.
+func stepOf(ctx context.Context, b *bench, dir, into, good, head, bad string) (Side, string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.work, b.stop, b.repo = filepath.Dir(into), cancel, repo{dir}
+	log, state, err := openOrCreate(into, ticking(), startOf(dir, good, bad))
+	if err != nil {
+		return 0, "", err
+	}
+	defer log.Close()
+	h, err := repo{dir}.three(ctx, good, head, bad)
+	if err != nil {
+		return 0, "", err
+	}
+	f := &Finder{lab: b.lab(), log: log, state: state, history: h, repo: repo{dir}, from: state.lastBlock() + 1, most: stepMost}
+	return f.side(ctx)
+}
+
+// Steps over one set of ends: each reads the log of those before.
 func TestStep(t *testing.T) {
 	s := usual(t)
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "steps")
 	b := &bench{noise: 0.01, drift: 0.1}
-	clock := time.Unix(1700000000, 0)
-	now := func() time.Time { clock = clock.Add(time.Second); return clock }
 	ends := 0
-	step := func(head string) (Side, string) {
-		t.Helper()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		b.t, b.stop, b.repo = t, cancel, repo{s.dir}
-		start := Start{Repo: s.dir, Good: s.names["base"], Bad: s.names["bad"], Metric: record.MetricInfo{Name: "runtime", Unit: "s", Direction: record.Lower}, Manifest: &record.Manifest{}}
-		log, state, err := openOrCreate(dir, now, start)
+	h, err := repo{s.dir}.readHistory(t.Context(), s.names["base"], s.names["bad"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Side{
+		s.names["culprit"]:                         IsBad,
+		s.git("rev-parse", s.names["culprit"]+"^"): IsGood,
+		s.git("rev-parse", s.names["bad"]+"~3"):    IsBad,
+		s.git("rev-parse", s.names["bad"]+"~30"):   IsGood,
+	}
+	for _, c := range h.Commits {
+		if c.Subject == "mm: half a change" || c.Subject == "mm: check at boot" {
+			want[c.ID] = IsSkip
+		}
+	}
+	for _, c := range h.Commits {
+		side, ok := want[c.ID]
+		if !ok {
+			continue
+		}
+		got, why, err := stepOf(t.Context(), b, s.dir, dir, s.names["base"], c.ID, s.names["bad"])
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer log.Close()
-		h, err := repo{s.dir}.three(ctx, start.Good, head, start.Bad)
-		if err != nil {
-			t.Fatal(err)
+		if got != side {
+			t.Errorf("%s (%s): %v (%s), want %v", c.Short(), c.Subject, got, why, side)
 		}
-		f := &Finder{lab: b.lab(), log: log, state: state, history: h, repo: repo{s.dir}, from: state.lastBlock() + 1, most: stepMost}
-		side, why, err := f.side(ctx)
+		state, err := ReadLog(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,41 +107,31 @@ func TestStep(t *testing.T) {
 		} else if n != ends {
 			t.Errorf("the ends were measured again: %d boots, %d at first", n, ends)
 		}
-		return side, why
-	}
-	for _, test := range []struct {
-		rev  string
-		want Side
-	}{
-		{s.names["culprit"], IsBad},
-		{s.names["culprit"] + "^", IsGood},
-		{s.names["bad"] + "~3", IsBad},
-	} {
-		id := s.git("rev-parse", test.rev)
-		if side, why := step(id); side != test.want {
-			t.Errorf("%s: %v (%s), want %v", test.rev, side, why, test.want)
-		}
-	}
-	// One that does not build is skipped.
-	h, err := repo{s.dir}.readHistory(t.Context(), s.names["base"], s.names["bad"], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range h.Commits {
-		if c.Subject == "mm: half a change" || c.Subject == "mm: check at boot" {
-			if side, why := step(c.ID); side != IsSkip {
-				t.Errorf("%s: %v (%s)", c.Subject, side, why)
-			}
-		}
 	}
 }
 
-// git bisect run with a program that ends as a step does.
-func TestSides(t *testing.T) {
-	// git-bisect(1): 0 is good, 125 is skip, 1 to 127 are bad, others end it.
-	for side, want := range map[Side]string{IsGood: "0 good", IsBad: "1 bad", IsSkip: "125 skip"} {
-		if got := fmt.Sprint(int(side), " ", side); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+// git bisect run finds the culprit by steps, and ends where one knows nothing.
+func TestGitBisectRun(t *testing.T) {
+	s := usual(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	git := func(fail string, args ...string) (string, error) {
+		out, err := proc.Run(t.Context(), proc.Cmd{Path: "git", Args: args, Dir: s.dir, Setenv: []string{
+			"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "LC_ALL=C",
+			stepDirVar + "=" + filepath.Join(t.TempDir(), "steps"), stepEndsVar + "=" + s.names["base"] + " " + s.names["bad"], stepFailVar + "=" + fail,
+		}})
+		return string(out.Stdout) + string(out.Stderr), err
+	}
+	if out, err := git("", "bisect", "start", s.names["bad"], s.names["base"]); err != nil {
+		t.Fatal(out, err)
+	}
+	if out, err := git("yes", "bisect", "run", self); err == nil || !strings.Contains(out, "exit code 131") {
+		t.Errorf("a step that fails: %v\n%s", err, out)
+	}
+	out, err := git("", "bisect", "run", self)
+	if err != nil || !strings.Contains(out, s.names["culprit"]+" is the first bad commit") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

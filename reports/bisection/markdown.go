@@ -277,11 +277,13 @@ func (r Result) measured(w *writer) {
 	if e.N > 0 {
 		items = append(items, fmt.Sprintf("ends: bad against good %s (%s to %s), %d blocks", signed(e.Share), signed(e.Low), signed(e.High), e.N))
 	}
-	switch s := r.Ends.Self; {
-	case s != nil && s.N > 0:
+	if s := r.Ends.Self; s != nil && s.N > 0 {
 		items = append(items, fmt.Sprintf("a kernel against itself: %s (%s to %s), %d blocks", signed(s.Share), signed(s.Low), signed(s.High), s.N))
-	case r.Virtual:
+	}
+	if r.Virtual {
 		items = append(items, "virtual time: a kernel gives the same number at the same seed, on any host; blocks are seeds, and the intervals are over those")
+	} else if r.Boots.Kernels > 0 {
+		items = append(items, "builds and boots took turns: nothing was built while a guest was measured")
 	}
 	if m := r.Host; m != nil {
 		how := m.Machine.Accel
