@@ -88,6 +88,13 @@ func start(t testing.TB, b Backend, o Options) (*client, <-chan error) {
 	go func() { ended <- Serve(t.Context(), server, b, o) }()
 	c := &client{t, conn}
 	t.Cleanup(func() { conn.Close() })
+	c.greet()
+	return c, ended
+}
+
+// greet does the handshake.
+func (c *client) greet() {
+	c.t.Helper()
 	c.read(18)
 	c.write(uint32(3))
 	c.write(uint64(0x49484156454f5054), uint32(7), uint32(6), uint32(0), uint16(0))
@@ -95,7 +102,7 @@ func start(t testing.TB, b Backend, o Options) (*client, <-chan error) {
 		head := c.read(20)
 		c.read(int(binary.BigEndian.Uint32(head[16:])))
 		if binary.BigEndian.Uint32(head[12:]) == 1 {
-			return c, ended
+			return
 		}
 	}
 }

@@ -3,6 +3,7 @@ package nbd
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Op is what a request asks for.
@@ -46,6 +47,10 @@ type Request struct {
 	// Data is the payload of a Write, or what the backend fills for a Read:
 	// Length bytes, valid until done is called.
 	Data []byte
+
+	// Received is when the request came; the payload of a Write followed, and
+	// took its time. The zero time where nobody noted it.
+	Received time.Time
 
 	// Sent may be set by the backend before it calls done. It is called once
 	// the last byte of the reply was given to the kernel, and not at all when

@@ -123,6 +123,7 @@ func (t *transmission) one(h header) error {
 		r.buf = t.pool.get(r.took)
 		r.Data = r.buf.bytes[replyLen : replyLen+r.took]
 	}
+	r.Received = time.Now()
 	if r.Op == Write {
 		if _, err := io.ReadFull(t.in, r.Data); err != nil {
 			t.out.release(r)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -41,6 +42,40 @@ func TestTransmission(t *testing.T) {
 	if m.flagged() != 1 {
 		t.Errorf("%d requests with FUA, want 1", m.flagged())
 	}
+}
+
+// noting notes how long ago requests were received.
+type noting struct {
+	*memory
+	ago []time.Duration
+}
+
+func (n *noting) Submit(r *Request, done func(error)) {
+	n.ago = append(n.ago, time.Since(r.Received))
+	n.memory.Submit(r, done)
+}
+
+// A write was received when its header came, and not when its payload was there.
+func TestReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &noting{memory: newMemory(1 << 20)}
+		server, conn := net.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- Serve(t.Context(), server, b, everything) }()
+		c := &client{t, conn}
+		c.greet()
+		c.write(uint32(magicRequest), uint16(0), uint16(cmdWrite), uint64(1), uint64(0), uint32(4096))
+		time.Sleep(3 * time.Millisecond)
+		c.write(make([]byte, 4096))
+		c.reply(0)
+		c.request(0, cmdRead, 2, 0, 4096, nil)
+		c.reply(4096)
+		conn.Close()
+		<-ended
+		if want := []time.Duration{3 * time.Millisecond, 0}; !slices.Equal(b.ago, want) {
+			t.Errorf("requests were received %v before they were submitted, want %v", b.ago, want)
+		}
+	})
 }
 
 // Every bad request gets its number, and the next good one is served.

@@ -29,6 +29,11 @@ func (d *Drive) take(q *request) {
 	d.depth++
 	q.alone = d.depth == 1
 	q.arrived = monotonic()
+	if !q.Received.IsZero() {
+		// A drive has the command before the data, and moves those in its own
+		// time; that the way through the host takes as well comes not on top.
+		q.arrived = max(q.arrived-time.Since(q.Received), d.epoch)
+	}
 	q.halves.Store(1)
 	d.rec.arrived(q, d.depth)
 	if d.dead {
