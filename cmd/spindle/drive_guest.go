@@ -89,7 +89,7 @@ func checkPlan(s drives.Spec, loads []check.Load, seconds time.Duration) string 
 	var b strings.Builder
 	fmt.Fprintf(&b, `name: drive-check
 kernels:
-  linux: {deb: linux-image-6.12-cloud-amd64}
+  linux: {deb: linux-image-6.12-amd64}
 machine: {memory: 512MiB}
 drives:
   drive: {profile: %q`, s.Profile)
