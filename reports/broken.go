@@ -74,7 +74,7 @@ func (p *page) reading() {
 		"arms are compared within blocks, by ratio, so that drift of the host cancels.")
 	items := []string{
 		"a ± b: mean of the boots and half of its 95" + text.NBSP + "% interval, drift of the host from block to block included",
-		fmt.Sprintf("+10"+text.NBSP+"%% (8,"+text.NBSP+"12): a change and its 95"+text.NBSP+"%% interval (Student's t on the log ratios), "+
+		fmt.Sprintf("+10"+text.NBSP+"%% (8,"+text.NBSP+"12): a change and its 95"+text.NBSP+"%% interval (Student's t on logarithms: in pairs, or as two samples where blocks are not seen to matter), "+
 			"claimed with a false-discovery rate of %.0f"+text.NBSP+"%% over all comparisons of this run (%d)", 100*fdr, p.family()),
 		"none (>" + text.NBSP + "2" + text.NBSP + "% shows): no change; one of 2" + text.NBSP + "% would have been seen with 80" + text.NBSP + "% probability at the noise observed",
 		"tails (max, p99 and higher) are compared by signed ranks, whose interval needs 6 pairs; a block that stands apart, or a run stopped at its limit, makes it ranks too",

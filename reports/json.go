@@ -49,11 +49,13 @@ type verdict struct {
 	Primary   bool              `json:"primary"`
 	Verdict   string            `json:"verdict"`
 	Scale     string            `json:"scale"`  // of the numbers below: "ratio" (0.15 is +15 %) or "difference" (in Unit)
-	Method    string            `json:"method"` // "t" or "signed ranks"
+	Method    string            `json:"method"` // "paired t", "two-sample t" or "signed ranks"
 	Change    *float64          `json:"change,omitempty"`
 	Low       *float64          `json:"low,omitempty"`
 	High      *float64          `json:"high,omitempty"`
 	Level     float64           `json:"level"`
+	SD        *float64          `json:"pair_sd,omitempty"`       // of one pair's distance: log ratio or difference
+	DF        *float64          `json:"df,omitempty"`            // degrees of freedom of pair_sd
 	Seen      *float64          `json:"smallest_seen,omitempty"` // with 80 % power
 	P         *float64          `json:"p,omitempty"`
 	Q         *float64          `json:"q,omitempty"`
@@ -94,6 +96,14 @@ func number(v float64) *float64 {
 	return &v
 }
 
+// positive leaves out what does not exist where it is zero.
+func positive(v float64) *float64 {
+	if v == 0 {
+		return nil
+	}
+	return number(v)
+}
+
 func spreadOfStat(s stat.Summary) spreadOf {
 	return spreadOf{s.N, number(s.Mean), number(s.Low), number(s.High), number(s.Median), number(s.SD), number(s.CV), number(s.Min), number(s.Max)}
 }
@@ -126,8 +136,8 @@ func (a *analysis) json() ([]byte, error) {
 		e.Claims = append(e.Claims, verdict{
 			Arm: k.arm, Condition: named(k.condition), Metric: k.metric.Name, Unit: k.metric.Unit, Direction: string(k.metric.Direction), Primary: k.metric.Primary,
 			Verdict: string(k.finding()), Scale: map[stat.Scale]string{stat.Ratio: "ratio", stat.Difference: "difference"}[v.Scale],
-			Method: map[stat.Method]string{stat.ByT: "t", stat.ByRanks: "signed ranks"}[v.Method],
-			Change: number(v.Change), Low: number(v.Low), High: number(v.High), Level: v.Level, Seen: number(v.MDE), P: number(v.P), Q: number(v.Q), Pairs: v.N,
+			Method: map[stat.Method]string{stat.ByT: "paired t", stat.ByTwoSamples: "two-sample t", stat.ByRanks: "signed ranks"}[v.Method],
+			Change: number(v.Change), Low: number(v.Low), High: number(v.High), Level: v.Level, SD: positive(v.SD), DF: positive(v.DF), Seen: number(v.MDE), P: number(v.P), Q: number(v.Q), Pairs: v.N,
 			Base: spreadOfStat(a.describe(a.baseline(), k.condition, k.metric)), This: spreadOfStat(a.describe(k.arm, k.condition, k.metric)),
 			Notes: plainAll(p.allDoubts(k)),
 		})

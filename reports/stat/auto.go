@@ -117,11 +117,14 @@ func (v Verdict) need(most int, see float64) int {
 	if v.Why != Noise && v.Kind != NoChange || v.Scale != Ratio || !(v.MDE > 0) || math.IsInf(v.MDE, 0) {
 		return min(v.N+1, most)
 	}
-	sd := math.Log1p(v.MDE) / effect(v.N, v.Level)
-	df := float64(v.N - 1)
+	sd, df := v.SD, v.DF
+	if sd == 0 { // by ranks, as wide as a t interval with this
+		df = float64(v.N - 1)
+		sd = math.Log1p(v.MDE) / effect(v.N, df, v.Level)
+	}
 	sd *= math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.9))
 	// More pairs see smaller changes.
 	return v.N + sort.Search(most-v.N+1, func(more int) bool {
-		return effect(v.N+more, v.Level)*sd <= math.Log1p(see)
+		return effect(v.N+more, float64(v.N+more-1), v.Level)*sd <= math.Log1p(see)
 	})
 }

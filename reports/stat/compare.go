@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
@@ -70,17 +68,19 @@ type Metric struct {
 type table map[tableKey]tableEntry
 
 type tableKey struct {
-	n     int
-	level float64
+	n         int
+	df, level float64
 }
 
-type tableEntry struct{ t, effect float64 }
+// tableEntry is a critical value of t with the mean that is seen by it (see
+// effect), or one of F.
+type tableEntry struct{ t, effect, f float64 }
 
-func (m Metric) entry(n int) tableEntry {
-	k := tableKey{n, m.level()}
+func (m Metric) entry(n int, df, level float64) tableEntry {
+	k := tableKey{n, df, level}
 	e, ok := m.table[k]
 	if !ok {
-		e = tableEntry{tQuantile(n-1, k.level), effect(n, k.level)}
+		e = tableEntry{t: tQuantile(df, level), effect: effect(n, df, level)}
 		if m.table != nil {
 			m.table[k] = e
 		}
@@ -137,7 +137,7 @@ func (m Metric) Compare(pairs []Pair) Verdict {
 	switch {
 	case v.N < minPairs:
 		v.Kind, v.Why = Undecided, FewPairs
-	case v.N < fewPairs && v.Method == ByT:
+	case v.N < fewPairs && v.Method != ByRanks:
 		v.warn("n = %d: with fewer than %d pairs the interval rests on the noise being near normal", v.N, fewPairs)
 	}
 	if apart >= 0 {
@@ -183,7 +183,7 @@ func (v *Verdict) ranks(m Metric, pairs []Pair) {
 		return
 	}
 	// The interval has the width of a t interval with this standard deviation.
-	e := m.entry(v.N)
+	e := m.entry(v.N, float64(v.N-1), m.level())
 	sd := (high - low) / 2 * math.Sqrt(float64(v.N)) / e.t
 	v.MDE = v.Scale.change(e.effect * sd)
 	v.decide(m, middle, pairs)
@@ -199,53 +199,6 @@ func (v *Verdict) decide(m Metric, middle float64, pairs []Pair) {
 	default:
 		v.Kind = NoChange
 	}
-}
-
-// judge sets interval, p, MDE and kind from at least two distances.
-func (v *Verdict) judge(m Metric, pairs []Pair, s Summary) {
-	sd, mean := s.SD, s.Mean
-	magnitude := size(v.Scale, pairs)
-	if sd <= rounding*magnitude {
-		sd = 0
-	}
-	if math.Abs(mean) <= rounding*magnitude {
-		mean = 0
-	}
-	if floor := v.Scale.floor(m.Resolution, pairs); sd < floor && magnitude > 0 {
-		sd = floor
-		v.warn("spread is below the metric's resolution: the interval is that of the resolution")
-	}
-	if v.Scale == Ratio && sd < m.quiet && v.N < fewPairs && mean != 0 {
-		sd = m.quiet
-		v.warn("spread is far below that of the run's other comparisons by this metric, which %d pairs may show by luck: %.0f %% of their median was taken", v.N, 100*quietShare(v.N))
-	}
-	switch {
-	case sd == 0 && mean == 0:
-		v.Change, v.Low, v.High, v.MDE, v.P = 0, 0, 0, math.NaN(), 1
-		v.Kind = NoChange
-		v.warn("both arms gave the same value in every block")
-	case sd == 0:
-		// A t interval would have no width, which is a lie with few pairs.
-		// What is left are the signs: n alike have the chance 2 / 2^n.
-		v.Low, v.High, v.MDE = v.Change, v.Change, math.NaN()
-		v.P = min(1, math.Ldexp(2, -v.N)*m.looks())
-		v.warn("every block gave the same change: without spread only its sign counts")
-		v.Kind, v.Why = Undecided, NoSpread
-		if v.P <= 1-Confidence {
-			v.claim(m.Direction, mean)
-		}
-	default:
-		df := v.N - 1
-		se := sd / math.Sqrt(float64(v.N))
-		e := m.entry(v.N)
-		half := e.t * se
-		v.Low, v.High = v.Scale.change(mean-half), v.Scale.change(mean+half)
-		p := 2 * distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Survival(math.Abs(mean)/se)
-		v.P = min(1, p*m.looks())
-		v.MDE = v.Scale.change(e.effect * sd)
-		v.decide(m, mean, pairs)
-	}
-	v.Q = v.P
 }
 
 // claim sets the kind by the sign of a distance.

@@ -38,7 +38,7 @@ func Describe(values []float64) Summary {
 		return s
 	}
 	s.SD = stat.StdDev(sorted, nil)
-	half := tQuantile(s.N-1, Confidence) * s.SD / math.Sqrt(float64(s.N))
+	half := tQuantile(float64(s.N-1), Confidence) * s.SD / math.Sqrt(float64(s.N))
 	s.Low, s.High = s.Mean-half, s.Mean+half
 	if s.Mean != 0 {
 		s.CV = s.SD / math.Abs(s.Mean)
@@ -56,6 +56,6 @@ func median(sorted []float64) float64 {
 
 // tQuantile gives how many standard errors an interval of this coverage
 // reaches to each side.
-func tQuantile(df int, level float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Quantile((1 + level) / 2)
+func tQuantile(df, level float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 + level) / 2)
 }

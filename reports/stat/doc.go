@@ -12,6 +12,22 @@
 // ratios: with noisy runs it differs in the last digit from the ratio of the
 // means.
 //
+// # Where blocks do not matter
+//
+// Pairs pay for what they cancel: five of them know the noise by four degrees
+// of freedom, where two samples of five know it by eight. A host that does not
+// drift makes that a loss. So where blocks are not seen to matter (the sums of
+// pairs do not scatter more than their differences, by an F test at 2 %) the
+// logarithms are also compared as two samples, by Welch's t, which asks nothing
+// of the arms' noise being alike; and the shorter of the two intervals is taken
+// with the smaller of the two p. Who tries two tests has two chances to be
+// wrong, and pays for them: the paired one is held to half of the level, the
+// other to a 1.1th. That is less than Bonferroni asks, since the two agree so
+// often; that it is enough is shown below. [Verdict.Method] says which of the
+// two gave the interval, [Verdict.SD] and [Verdict.DF] what it rests on. (Bancroft,
+// Ann. Math. Statist. 15, 1944, has what pooling after a test costs where
+// nobody pays.)
+//
 // Where a value is zero or negative no ratio exists, and the comparison is of
 // plain differences in the metric's unit; see [Verdict.Scale].
 //

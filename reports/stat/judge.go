@@ -51,7 +51,7 @@ func Judge(cs []Comparison, q float64) []Verdict {
 	for i, c := range cs {
 		c.Metric.table = known
 		out[i] = c.Metric.Compare(c.Pairs)
-		if !c.Broken && out[i].N >= minPairs && out[i].Scale == Ratio && out[i].Method == ByT {
+		if !c.Broken && out[i].N >= minPairs && out[i].Scale == Ratio && out[i].Method != ByRanks {
 			spreads[c.Family] = append(spreads[c.Family], spread(c.Pairs))
 		}
 	}
@@ -60,7 +60,7 @@ func Judge(cs []Comparison, q float64) []Verdict {
 		if s := spreads[c.Family]; len(s) >= quietFamily {
 			c.Metric.table = known
 			c.Metric.quiet = quietShare(out[i].N) * median(slices.Sorted(slices.Values(s)))
-			if out[i].N < fewPairs && out[i].Method == ByT {
+			if out[i].N < fewPairs && out[i].Method != ByRanks {
 				out[i] = c.Metric.Compare(c.Pairs)
 			}
 		}

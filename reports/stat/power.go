@@ -11,13 +11,14 @@ import (
 const Power = 0.80
 
 // effect gives the smallest mean, in standard deviations of one pair, that a
-// two-sided t test of n pairs at 1 - level sees with probability Power. n is
-// at least 2.
-func effect(n int, level float64) float64 {
-	p := newPower(n, level)
+// two-sided t test of n pairs at 1 - level sees with probability Power, where the
+// standard deviation is known by df degrees of freedom: n-1 for pairs. n is at
+// least 2.
+func effect(n int, df, level float64) float64 {
+	p := newPower(n, df, level)
 	// Newton's steps within a bracket: power grows with the effect, and one of
 	// three critical values is seen with more than 80 % already at n = 2.
-	t := tQuantile(n-1, level)
+	t := tQuantile(df, level)
 	low, high := 0.0, 3*t
 	d := (t + 0.84) / math.Sqrt(float64(n)) // exact for many pairs
 	for range 100 {
@@ -41,7 +42,7 @@ func effect(n int, level float64) float64 {
 // power is the power of a two-sided t test of n pairs.
 //
 // The test statistic has the noncentral t distribution: (Z + d√n) / (X/√ν)
-// with Z normal and X chi of ν = n-1 degrees of freedom. Given X the
+// with Z normal and X chi of ν degrees of freedom. Given X the
 // probability to reject is a normal one, and it is integrated over X's
 // density by Gauss's rule.
 type power struct {
@@ -50,14 +51,13 @@ type power struct {
 	weights []float64 // of the points, times the density there
 }
 
-func newPower(n int, level float64) power {
+func newPower(n int, nu, level float64) power {
 	// Chi has a mean of √ν at most and a standard deviation below 0.71: beyond
 	// ten of them lies nothing that matters.
-	nu := float64(n - 1)
 	low, high := math.Max(0, math.Sqrt(nu)-7), math.Sqrt(nu)+7
 	p := power{n: float64(n), crit: make([]float64, 64), weights: make([]float64, 64)}
 	quad.Legendre{}.FixedLocations(p.crit, p.weights, low, high)
-	chi, t := distuv.Chi{K: nu}, tQuantile(n-1, level)
+	chi, t := distuv.Chi{K: nu}, tQuantile(nu, level)
 	for i, x := range p.crit {
 		p.weights[i] *= chi.Prob(x)
 		p.crit[i] = t * x / math.Sqrt(nu)

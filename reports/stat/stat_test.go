@@ -33,24 +33,27 @@ func pairs(base, arm []float64) []Pair {
 // near compares to a relative error of 1e-6, as many digits as R printed.
 var near = cmp.Options{cmpopts.EquateApprox(1e-6, 1e-9), cmpopts.EquateNaNs()}
 
-// The wanted numbers are those of R 4.2.2:
+// The wanted numbers are those of R 4.2.2. Blocks are not seen to matter
+// (var(log(arm*base)) / var(log(arm/base)) is 1.35, 0.98, 0.15 and 0.80), and
+// the two samples give the shorter interval:
 //
-//	t.test(log(arm), log(base), paired=TRUE)
-//	power.t.test(n=3, sd=sd(log(arm/base)), power=.8, type="one.sample", strict=TRUE)
+//	t.test(log(arm), log(base), conf.level=1-.05/1.1)
+//	pt(q, df, d*sqrt(3)/sd, lower=FALSE) + pt(-q, df, d*sqrt(3)/sd) # is 0.8 at d = mde
 //
-// each through exp(x) - 1.
+// with sd = sqrt(var(log(arm)) + var(log(base))); each through exp(x) - 1, and
+// p times 1.1.
 func TestCompareAgainstR(t *testing.T) {
 	for name, tt := range map[string]struct {
-		base, arm                 []float64
-		change, low, high, p, mde float64
+		base, arm                         []float64
+		change, low, high, p, mde, sd, df float64
 	}{
-		"cfq":            {kara.vanilla, kara.cfq, 0.16175032499, 0.02237065290, 0.32013161155, 0.03708145079, 0.18285166252},
-		"cfq fsync":      {kara.vanillaFsync, kara.cfqFsync, 0.108724843217, 0.076960719019, 0.141425825712, 0.004257145151, 0.038932301035},
-		"deadline":       {kara.vanilla, kara.deadline, 0.1500053944790, 0.1315076831966, 0.1688055034629, 0.0007263001789, 0.0215352398978},
-		"deadline fsync": {kara.vanillaFsync, kara.deadlineFsync, 0.128245671110, 0.098108372743, 0.159210079785, 0.002708560202, 0.036215529549},
+		"cfq":            {kara.vanilla, kara.cfq, 0.161750324987, 0.0059452511998, 0.341687150466, 0.04633065871, 0.207653262, 0.05576378053, 2.025408555},
+		"cfq fsync":      {kara.vanillaFsync, kara.cfqFsync, 0.108724843217, 0.0769495662525, 0.141437646187, 0.003795110133, 0.038883385, 0.01163922473, 2.09643574},
+		"deadline":       {kara.vanilla, kara.deadline, 0.150005394479, 0.139059348114, 0.161056629333, 2.39891153e-05, 0.01280208669, 0.004960323505, 2.952809197},
+		"deadline fsync": {kara.vanillaFsync, kara.deadlineFsync, 0.12824567111, 0.09976237276, 0.157466672718, 0.002019875946, 0.0341286743, 0.01035382798, 2.122602646},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := Verdict{Kind: Worse, Change: tt.change, Low: tt.low, High: tt.high, P: tt.p, Q: tt.p, MDE: tt.mde, N: 3, Level: 0.95}
+			want := Verdict{Kind: Worse, Change: tt.change, Low: tt.low, High: tt.high, P: tt.p, Q: tt.p, MDE: tt.mde, N: 3, Level: 0.95, Method: ByTwoSamples, SD: tt.sd, DF: tt.df}
 			got := Compare(pairs(tt.base, tt.arm), Lower)
 			if d := cmp.Diff(want, got, near, cmpopts.IgnoreFields(Verdict{}, "Warnings")); d != "" {
 				t.Errorf("verdict (-want +got):\n%s", d)
@@ -67,23 +70,24 @@ func TestCompareAgainstR(t *testing.T) {
 	}
 }
 
-// On the difference scale, against R 4.2.2: t.test(b, a, paired=TRUE) and
-// power.t.test(n=5, sd=sd(b-a), power=.8, type="one.sample", strict=TRUE).
+// On the difference scale, against R 4.2.2 as above: t.test(b, a,
+// conf.level=1-.05/1.1).
 func TestCompareDifferencesAgainstR(t *testing.T) {
 	stalls := pairs([]float64{0, 0, 1, 0, 0}, []float64{3, 2, 4, 3, 5})
-	want := Verdict{Kind: Worse, Scale: Difference, Change: 3.2, Low: 1.839825239, High: 4.560174761, P: 0.002837846, Q: 0.002837846, MDE: 1.84253536, N: 5, Level: 0.95}
+	want := Verdict{Kind: Worse, Scale: Difference, Change: 3.2, Low: 1.76627202013, High: 4.63372797987, P: 0.00200027641, Q: 0.00200027641, MDE: 1.951719696, N: 5, Level: 0.95, Method: ByTwoSamples, SD: 1.224744871, DF: 5.202312139}
 	if d := cmp.Diff(want, Compare(stalls, Lower), near, cmpopts.IgnoreFields(Verdict{}, "Warnings")); d != "" {
 		t.Errorf("verdict (-want +got):\n%s", d)
 	}
 }
 
 // Student's own example: the extra hours of sleep by two drugs, Biometrika 6
-// (1908), as R's data set sleep; mean difference 1.58, t = 4.0621, df = 9.
+// (1908), as R's data set sleep; mean difference 1.58, t = 4.0621, df = 9. The
+// same people slept: pairs matter.
 func TestStudentsSleep(t *testing.T) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}
 	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
 	got := Compare(pairs(first, second), Higher)
-	want := Verdict{Kind: Better, Scale: Difference, Change: 1.58, Low: 0.7001142367, High: 2.4598857633, P: 0.00283289, Q: 0.00283289, N: 10, Level: 0.95}
+	want := Verdict{Kind: Better, Scale: Difference, Change: 1.58, Low: 0.7001142367, High: 2.4598857633, P: 0.00283289, Q: 0.00283289, N: 10, Level: 0.95, SD: 1.229995483, DF: 9}
 	if d := cmp.Diff(want, got, near, cmpopts.IgnoreFields(Verdict{}, "Warnings", "MDE")); d != "" {
 		t.Errorf("verdict (-want +got):\n%s", d)
 	}
@@ -92,7 +96,7 @@ func TestStudentsSleep(t *testing.T) {
 // Two-sided 95 % points of t, as every table has them.
 func TestQuantile(t *testing.T) {
 	for df, want := range map[int]float64{1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 29: 2.045, 120: 1.980} {
-		if got := tQuantile(df, Confidence); math.Abs(got-want) > 0.0005 {
+		if got := tQuantile(float64(df), Confidence); math.Abs(got-want) > 0.0005 {
 			t.Errorf("t at %d degrees of freedom is %.4f, want %.3f", df, got, want)
 		}
 	}
@@ -101,7 +105,7 @@ func TestQuantile(t *testing.T) {
 func TestPower(t *testing.T) {
 	// R 4.2.2: power.t.test(n=n, sd=1, power=.8, type="one.sample", strict=TRUE)$delta
 	for n, want := range map[int]float64{3: 3.26404355, 4: 2.127949343, 5: 1.681996966, 6: 1.434544782, 10: 0.9960013715, 20: 0.6604416546, 34: 0.495028098} {
-		if got := effect(n, Confidence); math.Abs(got-want) > 1e-7 {
+		if got := effect(n, float64(n-1), Confidence); math.Abs(got-want) > 1e-7 {
 			t.Errorf("effect that %d pairs see is %.9f, want %.9f", n, got, want)
 		}
 	}
@@ -114,19 +118,19 @@ func TestPower(t *testing.T) {
 		{10, 1, 0.8030968566},
 		{3, 0, 0.05}, // without an effect: the level itself
 	} {
-		if got, _ := newPower(tt.n, Confidence).at(tt.d); math.Abs(got-tt.want) > 1e-8 {
+		if got, _ := newPower(tt.n, float64(tt.n-1), Confidence).at(tt.d); math.Abs(got-tt.want) > 1e-8 {
 			t.Errorf("power of %d pairs at %v is %.10f, want %.10f", tt.n, tt.d, got, tt.want)
 		}
 	}
 	// Dalgaard, Introductory Statistics with R, section 8.3: a difference of
 	// 10 with sd 10√2 is seen with 85 % by n = 19.96892 pairs.
 	d := 1 / math.Sqrt2
-	a, _ := newPower(19, Confidence).at(d)
-	b, _ := newPower(20, Confidence).at(d)
+	a, _ := newPower(19, 18, Confidence).at(d)
+	b, _ := newPower(20, 19, Confidence).at(d)
 	if !(a < 0.85 && 0.85 < b) || math.Abs(a+0.96892*(b-a)-0.85) > 1e-3 {
 		t.Errorf("power of 19 and 20 pairs is %.4f and %.4f, want 0.85 at 19.97", a, b)
 	}
-	if p, _ := newPower(2000, Confidence).at(0.0627); math.Abs(p-0.8) > 0.01 { // 2.802/√n in the limit
+	if p, _ := newPower(2000, 1999, Confidence).at(0.0627); math.Abs(p-0.8) > 0.01 { // 2.802/√n in the limit
 		t.Errorf("power of 2000 pairs at 0.0627 is %.4f, want 0.80", p)
 	}
 }
@@ -304,5 +308,5 @@ func ExampleCompare() {
 		{Block: 3, Base: 87.2554, Arm: 100.866},
 	}, Lower)
 	fmt.Printf("%s: %+.1f %% (%.1f, %.1f)\n", v.Kind, 100*v.Change, 100*v.Low, 100*v.High)
-	// Output: worse: +15.0 % (13.2, 16.9)
+	// Output: worse: +15.0 % (13.9, 16.1)
 }

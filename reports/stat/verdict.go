@@ -97,8 +97,9 @@ type Method int
 
 // The methods; the package comment says which is used when.
 const (
-	ByT     Method = iota // Student's t
-	ByRanks               // Wilcoxon's signed ranks
+	ByT          Method = iota // Student's t, in pairs
+	ByTwoSamples               // Welch's t, where blocks are not seen to matter
+	ByRanks                    // Wilcoxon's signed ranks
 )
 
 // Verdict is the judgement on one comparison.
@@ -113,6 +114,7 @@ type Verdict struct {
 	Level     float64 // coverage of the interval: 0.95, or more where a run looks repeatedly
 	MDE       float64 // smallest change that would have been seen: 80 % power at the observed noise; NaN with fewer than two pairs or no spread at all
 	P         float64 // two-sided, times the number of looks; NaN with fewer than two pairs
+	SD, DF    float64 // of one pair's distance, and by how many degrees of freedom it is known; 0 where ranks were compared or nothing scattered
 	Q         float64 // P adjusted for all comparisons of the run; P itself before FDR
 	N         int     // pairs used
 
