@@ -63,6 +63,9 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 	}
 	for _, w := range p.Workloads {
 		r := record.Workload{Name: w.Slug(), Title: w.Title(), Metrics: w.Metrics()}
+		if n, but := w.Clients(); n > 0 {
+			r.Clients, r.Alike = n, fmt.Sprintf("%x", sha256.Sum256([]byte(but)))
+		}
 		if w.Settings != nil && len(w.Settings.Trace) > 0 {
 			r.Untraced = p.twin(w)
 		}

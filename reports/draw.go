@@ -42,6 +42,12 @@ func (a *analysis) draw() ([]picture, error) {
 			}
 		}
 	}
+	for _, l := range a.ladders() {
+		pic, err := a.drawClients(l).Draw()
+		if err := add(l.name(), pic, err); err != nil {
+			return nil, err
+		}
+	}
 	return out, nil
 }
 

@@ -22,6 +22,7 @@ func (a *analysis) page(width int, plots []string) *text.Page {
 	p.opening()
 	p.changes()
 	p.results()
+	p.againstClients()
 	p.broken()
 	p.attemptsThatDoNotCount()
 	p.writeNotes()

@@ -148,7 +148,7 @@ func (p *page) machineItem() string {
 }
 
 func size(bytes int64) string {
-	s := unit.Size(bytes).String()
+	s := unit.Size(bytes).Near()
 	if i := strings.IndexFunc(s, func(r rune) bool { return r > '9' }); i > 0 {
 		return s[:i] + " " + s[i:]
 	}
@@ -158,7 +158,7 @@ func size(bytes int64) string {
 func (p *page) driveItems() []string {
 	var out []string
 	for _, d := range p.manifest.Drives {
-		s := fmt.Sprintf("drive %s: %s", d.Name, d.Model)
+		s := fmt.Sprintf("drive %s: %s", d.Name, near(d.Model))
 		for _, x := range []struct{ name, value string }{
 			{"profile", d.Profile}, {"queue depth", fmt.Sprint(d.QueueDepth)}, {"bus", d.Bus}, {"size", size(d.SizeBytes)},
 		} {
@@ -187,6 +187,9 @@ func (p *page) driveItems() []string {
 			s += fmt.Sprintf("; model error %s on average, %s at worst; replies late by up to %s (median), %s (p99), %s (max)",
 				share(mean/float64(n)), share(worst), withUnit(p50, "s", 2), withUnit(p99, "s", 2), withUnit(most, "s", 2))
 		}
+		if d.QueueDepth > nbdRequests && p.manifest.Machine.Accel != "virtual" && d.Profile != "" {
+			s += fmt.Sprintf("; QEMU asks for at most %d requests at a time over NBD, so of the queue depth of %d the rest waits in QEMU", nbdRequests, d.QueueDepth)
+		}
 		if d.EarlySeconds > 0 {
 			s += fmt.Sprintf("; replies leave %s early, which is what the guest, gauged before the run, takes to notice them", withUnit(d.EarlySeconds, "s", 2))
 		}
@@ -194,13 +197,17 @@ func (p *page) driveItems() []string {
 		if len(d.Params) > 0 {
 			var params []string
 			for _, x := range d.Params {
-				params = append(params, x.Name+" "+x.Text)
+				params = append(params, x.Name+" "+near(x.Text))
 			}
 			out = append(out, keep("model of "+d.Name+": "+strings.Join(params, ", ")))
 		}
 	}
 	return out
 }
+
+// nbdRequests is how many requests QEMU's NBD client has in flight on a
+// connection at most (MAX_NBD_REQUESTS in QEMU's block/nbd.c).
+const nbdRequests = 16
 
 // keep cleans text that spindle made, with its no-break spaces.
 func keep(s string) string {

@@ -111,9 +111,11 @@ func (p *page) pictures(g group) {
 		for _, x := range []struct{ kind, title string }{
 			{"time", "counters over time, every sample"}, {"iostat", "one sample of each arm over time"},
 			{"requests", "requests to the drive over time"}, {"writeback", "what writeback did over time"},
-			{"latency-fsync", "fsync latencies"}, {"latency-write", "write latencies"},
 		} {
 			p.figure(record.Slug(append([]string{x.kind}, at...)...), p.label(g, c)+": "+x.title)
+		}
+		for _, what := range latencyKinds {
+			p.figure(record.Slug(append([]string{"latency-" + what}, at...)...), p.label(g, c)+": "+what+" latencies")
 		}
 	}
 }

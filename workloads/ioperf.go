@@ -41,6 +41,9 @@ type Ioperf struct {
 	Stall   unit.Duration `yaml:"stall" json:"stall,omitempty"` // what takes longer has stalled; 0 is 100ms
 }
 
+// checkpointMax is the one metric that a run may be without.
+const checkpointMax = "checkpoint max"
+
 const (
 	jittered = "jittered"
 	// commitJitter is two turns of a disk of 7200 rpm, and more than one of any:
@@ -153,7 +156,7 @@ func (w *Ioperf) metrics() []record.MetricInfo {
 	add("s", record.Lower, "wal mean", "wal max")
 	add("1/s", record.Higher, "checkpoint writes")
 	add("1", record.Higher, "checkpoints")
-	add("s", record.Lower, "checkpoint max")
+	add("s", record.Lower, checkpointMax)
 	add("1", record.Lower, "stalled reads", "stalled commits")
 	return ms
 }
@@ -197,13 +200,17 @@ func (w *Ioperf) measure(ctx context.Context, r *run) ([]record.Metric, error) {
 	q := func(h interface{ Quantile(float64) time.Duration }, p float64) float64 {
 		return h.Quantile(p / 100).Seconds()
 	}
-	return r.values(
+	ms, err := r.values(
 		q(read, 99), read.Mean().Seconds(), q(read, 50), q(read, 95), q(read, 99.9), read.Max().Seconds(), float64(read.N())/seconds,
 		commit.Mean().Seconds(), q(commit, 50), q(commit, 95), q(commit, 99), commit.Max().Seconds(), float64(commit.N())/seconds,
 		wal.Mean().Seconds(), wal.Max().Seconds(),
 		float64(rep.Checkpoint.Times.N())/seconds, float64(rep.Sync.Times.N()), rep.Sync.Times.Max().Seconds(),
 		stalled["read"]+float64(rep.Read.Lost), stalled["commit"]+float64(rep.Commit.Lost),
 	)
+	if rep.Sync.Times.N() == 0 { // none has no longest; 0 would be the best there is
+		ms = slices.DeleteFunc(ms, func(m record.Metric) bool { return m.Name == checkpointMax })
+	}
+	return ms, err
 }
 
 // perSecond is a rate, and 0 of no time.

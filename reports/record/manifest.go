@@ -147,6 +147,11 @@ type Workload struct {
 	// Untraced is the workload that is this one without tracing, if this one is
 	// traced: what the two are apart is what tracing costs.
 	Untraced string `json:"untraced,omitempty"`
+	// Clients is how many processes ask the drive at the same time, and Alike
+	// the same text for all workloads that differ in that alone; 0 and "" where
+	// a workload has no such number.
+	Clients int    `json:"clients,omitempty"`
+	Alike   string `json:"alike,omitempty"`
 }
 
 // Condition is what is held equal while arms are compared. An axis that is

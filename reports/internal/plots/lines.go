@@ -50,7 +50,7 @@ func (l Lines) Draw() (Picture, error) {
 				p.Add(&plotter.Line{XYs: points(s), LineStyle: lookOf(s.Arm).line(1)})
 			}
 			p.X.Min, p.X.Max = 0, last
-			p.Y.Min, p.Y.Max = 0, max(p.Y.Max*1.05, 1e-9)
+			p.Y.Min, p.Y.Max = 0, upTo(p.Y.Max*1.05)
 			plots = append(plots, []*plot.Plot{p})
 		}
 		tiles := draw.Tiles{Rows: len(plots), Cols: 1, PadY: 6}

@@ -58,7 +58,10 @@ func TestDraw(t *testing.T) {
 		"7 arms":  Dots{Title: "t", Axis: "a", Arms: slices.Repeat([]string{"x"}, 7), Rows: []Row{{"one", slices.Repeat([]Cell{full}, 7)}}}.Draw,
 		"lines":   Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"MB/s", []Series{{0, []float64{0, 1, 2}, []float64{0, 5, 1}}}}, {"MiB", []Series{{0, []float64{0, 9}, []float64{0, 0}}}}}}.Draw,
 		"stack":   Stack{Title: "t", Tracks: []Track{{"MB/s", "x", []Curve{{"written", []float64{0, 1, 2}, []float64{5, 1}}, {"read", []float64{0, 1}, []float64{0, 3}}}, []Span{{0.5, 1}}}, {"ms", "y", nil, nil}}}.Draw,
-		"tail":    Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x", "y"}, Boots: []Boot{{0, []float64{0.001, 0.002, 5}}, {1, []float64{0, 1e-9}}, {1, nil}}}.Draw,
+		"tail":    Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x", "y"}, Boots: []Boot{{Arm: 0, Latencies: []float64{0.001, 0.002, 5}}, {Arm: 1, Latencies: []float64{0, 1e-9}}, {Arm: 1}}}.Draw,
+		"counted": Tail{Title: "t", Axis: "a", What: "reads", Arms: []string{"x"}, Boots: []Boot{{Latencies: []float64{0.002, 0.001}, Counts: []int64{1, 999}}}}.Draw,
+		"clients": Clients{Title: "t", Axis: "MB/s", Arms: []string{"x", "y"}, Count: []int{1, 10, 100}, Cells: [][]Cell{{full, full}, {full, {Mean: nan, Low: nan, High: nan}}, {full, full}}}.Draw,
+		"no rate": Clients{Title: "t", Axis: "a", Arms: []string{"x"}, Count: []int{1, 2}, Cells: [][]Cell{{{Mean: nan, Low: nan, High: nan}}, {{Mean: 0, Low: nan, High: nan}}}}.Draw,
 		"no tail": Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x"}}.Draw,
 		"no line": Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"MB/s", nil}}}.Draw,
 	} {

@@ -69,7 +69,7 @@ func (s Stack) Draw() (Picture, error) {
 			}
 			p.Add(caption{t})
 			p.X.Min, p.X.Max = 0, last
-			p.Y.Min, p.Y.Max = 0, max(tops[t.Axis]*1.3, 1e-9) // room for the caption
+			p.Y.Min, p.Y.Max = 0, upTo(tops[t.Axis]*1.3) // room for the caption
 			rows = append(rows, []*plot.Plot{p})
 		}
 		tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: 2}

@@ -1,6 +1,7 @@
 package plots
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -28,6 +29,18 @@ type Tail struct {
 type Boot struct {
 	Arm       int
 	Latencies []float64
+	Counts    []int64 // how often there was each; nil for once
+}
+
+// n is how many latencies there are.
+func (b Boot) n() (n int64) {
+	if b.Counts == nil {
+		return int64(len(b.Latencies))
+	}
+	for _, c := range b.Counts {
+		n += c
+	}
+	return n
 }
 
 // Draw gives the picture.
@@ -65,7 +78,7 @@ func (t Tail) extent() (low, high, least float64) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
-		if n := len(b.Latencies); n > 0 {
+		if n := b.n(); n > 0 {
 			least = min(least, 1/float64(n))
 		}
 	}
@@ -79,17 +92,26 @@ func (t Tail) extent() (low, high, least float64) {
 
 // steps gives the share above each latency, thinned to what can be seen.
 func (b Boot) steps(low float64) plotter.XYs {
-	sorted := slices.Sorted(slices.Values(b.Latencies))
-	n := len(sorted)
+	order := make([]int, len(b.Latencies))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(b.Latencies[i], b.Latencies[j]) })
+	n, left := b.n(), b.n()
 	out := plotter.XYs{{X: low, Y: 1}}
 	last := out[0]
-	for i, v := range sorted {
-		x, y := max(v, low), float64(n-i-1)/float64(n)
-		if i == n-1 { // none took longer, which a logarithm cannot show
+	for k, i := range order {
+		v := b.Latencies[i]
+		left--
+		if b.Counts != nil {
+			left -= b.Counts[i] - 1
+		}
+		x, y := max(v, low), float64(left)/float64(n)
+		if k == len(order)-1 { // none took longer, which a logarithm cannot show
 			return append(out, plotter.XY{X: x, Y: last.Y})
 		}
 		// Less than a fiftieth is too small to be seen; equal latencies are one step.
-		if sorted[i+1] == v || x/last.X < 1.02 && last.Y/y < 1.02 {
+		if b.Latencies[order[k+1]] == v || x/last.X < 1.02 && last.Y/y < 1.02 {
 			continue
 		}
 		out = append(out, plotter.XY{X: x, Y: last.Y}, plotter.XY{X: x, Y: y})

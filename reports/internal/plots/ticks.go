@@ -38,3 +38,11 @@ func round(step float64) float64 {
 	}
 	return 10 * power
 }
+
+// upTo gives the end of an axis that begins at zero; where all is zero, one.
+func upTo(most float64) float64 {
+	if most <= 0 {
+		return 1
+	}
+	return most
+}
