@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -63,6 +64,11 @@ func newStory(t *testing.T) *story {
 	t.Helper()
 	proctest.Need(t, "git")
 	s := &story{t: t, dir: t.TempDir(), names: map[string]string{}}
+	return s.begin()
+}
+
+// begin makes the first commit, of what is in the directory and two files more.
+func (s *story) begin() *story {
 	s.git("init", "--quiet", "-b", "main", ".")
 	s.write("kernel", strings.Repeat("code\n", 20))
 	s.write("docs", "words\n")
@@ -137,10 +143,30 @@ func (s *story) replace(name, subject, from, to string) {
 	s.commit(name, subject)
 }
 
+// usualStory is what usual copies. No test is parallel.
+var usualStory *story
+
 // usual is a history of 64 commits with three merges, a stretch that does not
 // build, one that panics, and one commit that makes the metric 12 % larger.
 func usual(t *testing.T) *story {
-	s := newStory(t)
+	t.Helper()
+	proctest.Need(t, "git")
+	if usualStory == nil {
+		dir, err := os.MkdirTemp("", "bisect-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		usualStory = tellUsual(&story{t: t, dir: dir, names: map[string]string{}})
+	}
+	s := &story{t: t, dir: t.TempDir(), names: maps.Clone(usualStory.names), n: usualStory.n}
+	if err := os.CopyFS(s.dir, os.DirFS(usualStory.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func tellUsual(s *story) *story {
+	s.begin()
 	s.docs(4)
 	s.code(3)
 	s.git("checkout", "--quiet", "-b", "one")

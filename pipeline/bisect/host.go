@@ -60,7 +60,11 @@ func aim(ctx context.Context, env pipeline.Env, o Options) (target, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.repo, err = openRepo(ctx, o.Plan.Local(env, t.kernel).Git); err != nil {
+	dir, err := filepath.Abs(o.Plan.Local(env, t.kernel).Git) // the log is read elsewhere
+	if err != nil {
+		return t, err
+	}
+	if t.repo, err = openRepo(ctx, dir); err != nil {
 		return t, err
 	}
 	t.start = Start{

@@ -22,7 +22,14 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(stepDirVar); dir != "" {
 		os.Exit(stepMain(dir, strings.Fields(os.Getenv(stepEndsVar))))
 	}
-	os.Exit(m.Run())
+	if args := os.Getenv(wholeVar); args != "" {
+		os.Exit(wholeMain(strings.Fields(args)))
+	}
+	code := m.Run()
+	if usualStory != nil {
+		os.RemoveAll(usualStory.dir)
+	}
+	os.Exit(code)
 }
 
 // stepMain is a step in the working directory, with a lab that computes.

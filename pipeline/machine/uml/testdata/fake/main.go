@@ -302,6 +302,10 @@ func main() {
 	say("Linux version fake")
 	c := connectClock(clockPath)
 	m, d := connectDisk(c, mail, false), connectDisk(c, drive, true)
+	kernel := readTail()
+	if kernel.panics {
+		mode = "panic"
+	}
 	switch mode {
 	case "off":
 		return
@@ -353,6 +357,9 @@ func main() {
 	}
 	m.say("done")
 	archive := []byte(tarball)
+	if kernel.there {
+		archive = []byte(kernel.result())
+	}
 	m.write(4096, append(archive, make([]byte, (4096-len(archive)%4096)%4096)...))
 	m.say(fmt.Sprint("result ", len(archive)))
 	say("spindle: told everything at %d", c.now)
