@@ -109,10 +109,10 @@ func (l listed) String() string {
 		parts = append(parts, plural(l.Beside, "other", "others")+" beside it")
 	}
 	if l.InFlight != nil {
-		parts = append(parts, fmt.Sprintf("%d requests in flight", *l.InFlight))
+		parts = append(parts, plural(int(min(*l.InFlight, 1<<31)), "request", "requests")+" in flight")
 	}
 	if l.Writeback != nil {
-		parts = append(parts, fmt.Sprintf("%d pages under writeback", *l.Writeback))
+		parts = append(parts, plural(int(min(*l.Writeback, 1<<31)), "page", "pages")+" under writeback")
 	}
 	return keep(strings.Join(parts, ", "))
 }

@@ -231,3 +231,16 @@ func TestBesideFio(t *testing.T) {
 		t.Errorf("%g writes a second", v)
 	}
 }
+
+// No checkpoint, no longest one: 0 would be the best there is.
+func TestNoCheckpoint(t *testing.T) {
+	s := fakeSystem(t)
+	job := mounted(t, s, "- ioperf: {data: 1MiB, wal: 1MiB, readers: 1, duration: 1s, checkpoint-writes: 100000000}")
+	res, _ := do(t, s, job)
+	if res.Outcome.Kind != record.OK || len(res.Warnings) == 0 {
+		t.Fatalf("outcome %+v, warnings %q", res.Outcome, res.Warnings)
+	}
+	if len(res.Metrics) != len(job.Workload.Metrics())-1 || slices.ContainsFunc(res.Metrics, func(m record.Metric) bool { return m.Name == checkpointMax }) {
+		t.Errorf("%+v", res.Metrics)
+	}
+}

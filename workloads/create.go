@@ -96,6 +96,7 @@ func (w *Create) metrics() []record.MetricInfo {
 		{Name: "files", Unit: "1/s", Direction: record.Higher, Primary: true},
 		{Name: "files, slowest round", Unit: "1/s", Direction: record.Higher},
 		{Name: "create p50", Unit: "s", Direction: record.Lower},
+		{Name: "create p95", Unit: "s", Direction: record.Lower},
 		{Name: "create p99", Unit: "s", Direction: record.Lower},
 		{Name: "create p99.9", Unit: "s", Direction: record.Lower},
 		{Name: "create max", Unit: "s", Direction: record.Lower},
@@ -124,6 +125,6 @@ func (w *Create) measure(ctx context.Context, r *run) ([]record.Metric, error) {
 	h := rep.Times.Times
 	return r.values(
 		float64(len(rep.Rates))/inverse, slices.Min(rep.Rates),
-		h.Quantile(0.5).Seconds(), h.Quantile(0.99).Seconds(), h.Quantile(0.999).Seconds(), h.Max().Seconds(),
+		h.Quantile(0.5).Seconds(), h.Quantile(0.95).Seconds(), h.Quantile(0.99).Seconds(), h.Quantile(0.999).Seconds(), h.Max().Seconds(),
 	)
 }
