@@ -61,9 +61,9 @@ var small = []struct {
 		"bfq-dsync-2019", "1/50",
 		[]edit{
 			once, {`memory: 1GiB`, "memory: 14GiB"}, {`filesystem: \[ext4, xfs, none\]`, "filesystem: [ext4]"},
-			{`scheduler: \[bfq, mq-deadline\]`, "scheduler: [bfq]"}, {`(?m)^  low-latency: .*\n`, ""}, {`(?m)^  raid: .*$`, "  raid: " + raw},
+			{`scheduler: \[bfq, mq-deadline\]`, "scheduler: [bfq]"}, {`(?m)^  low-latency: .*\n  no-idle: .*\n`, ""}, {`(?m)^  raid: .*$`, "  raid: " + raw},
 		},
-		6, map[string]string{"scheduler": "bfq", "iosched/low_latency": "0"},
+		3, map[string]string{"scheduler": "bfq", "iosched/low_latency": "0"},
 	},
 	{
 		"postgres-2014", "1/80",
