@@ -86,10 +86,21 @@ func (d *DD) slug() string {
 	return s
 }
 
-func (d *DD) estimate(rate float64) float64 { return float64(d.Size) / rate }
-func (d *DD) space() unit.Size              { return d.Size }
-func (d *DD) onDevice() bool                { return true }
-func (d *DD) onFiles() bool                 { return true }
+// syncedWrite is what a write takes that must be on the drive: from 0.4 ms behind
+// a controller's cache to a turn of a disk and more.
+const syncedWrite = 0.002 // s
+
+func (d *DD) estimate(rate float64) float64 {
+	s := float64(d.Size) / rate
+	if d.Oflag == "dsync" || d.Oflag == "sync" {
+		s += float64(d.Size/d.bs()) * syncedWrite
+	}
+	return s
+}
+
+func (d *DD) space() unit.Size { return d.Size }
+func (d *DD) onDevice() bool   { return true }
+func (d *DD) onFiles() bool    { return true }
 
 func (d *DD) metrics() []record.MetricInfo {
 	return []record.MetricInfo{

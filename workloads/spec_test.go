@@ -46,7 +46,7 @@ func TestSpec(t *testing.T) {
 		{
 			"{name: valente, dd: {size: 2560kB, bs: 512B, oflag: dsync, conv: none}}",
 			Spec{Name: "valente", DD: &DD{Size: 2_560_000, BS: 512, Oflag: "dsync", Conv: "none"}},
-			"valente", "valente: dd 2560 kB bs=512B oflag=dsync", 0.0256, 2_560_000,
+			"valente", "valente: dd 2560 kB bs=512B oflag=dsync", 0.0256 + 5000*0.002, 2_560_000,
 		},
 		{
 			"fsync-tester: {}",
