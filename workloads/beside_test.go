@@ -100,7 +100,7 @@ func TestBeside(t *testing.T) {
 - startup: {files: 10, size: 1MiB, starts: 2, pause: 300ms}
   after: 100ms
   beside:
-    - ioperf: {data: 1MiB, wal: 1MiB, readers: 1, duration: 1h}
+    - ioperf: {data: 1MiB, wal: 1MiB, readers: 1, duration: 1h, checkpoint-writes: 10}
     - dd: {size: 4MiB}
       until: done
     - fsync-tester: {file: 1MiB, write: 4KiB, pause: 10ms, iterations: 100000}
@@ -194,7 +194,7 @@ func TestBesideInvalid(t *testing.T) {
 		{"{dd: {size: 1MiB}, beside: [{dd: {}}]}", "beside: dd: size is missing: write how much it writes, such as size: 96MiB"},
 		{"{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}, until: noon}]}", `beside: dd: until "noon": there are foreground and done`},
 		{"{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}}, {dd: {size: 2MiB}}]}", "beside: there is a dd already: give this one a name of its own (name: ...)"},
-		{"{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}}]}]}", "beside: dd-beside-dd: beside, after and settings stand with the workload itself"},
+		{"{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}, beside: [{dd: {size: 1MiB}}]}]}", "beside: dd-beside-dd: beside, after, aged and settings stand with the workload itself"},
 		{"{dd: {size: 1MiB}, settings: {sysctl: {vm..x: 1}}}", `settings: sysctl: "vm..x" is no name of a setting`},
 		{"{dd: {size: 1MiB}, settings: {cgroup: {version: 3}}}", "settings: cgroup: version 3: there are 1 (blkio) and 2 (io)"},
 	} {

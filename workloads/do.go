@@ -339,7 +339,9 @@ func (r *run) timed(ctx context.Context) error {
 	if err := r.startTrace(); err != nil {
 		return errors.Join(err, stopOnly(sampler))
 	}
+	watcher := sample.Watch(r.drive.Path("inflight"), flightEvery)
 	metrics, err := r.measureAll(ctx)
+	r.flights = watcher.Stop()
 	busy, serr := sampler.Stop()
 	serr = errors.Join(serr, r.endTrace())
 	if err != nil {
@@ -351,6 +353,10 @@ func (r *run) timed(ctx context.Context) error {
 	r.result.Metrics, r.result.CPUBusy = metrics, busy
 	return nil
 }
+
+// flightEvery is how often it is looked what the drive has in flight: twice in
+// what most workloads call a stall.
+const flightEvery = 50 * time.Millisecond
 
 func stopOnly(s *sample.Sampler) error {
 	_, err := s.Stop()

@@ -1,10 +1,12 @@
 package workloads
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"spindle/reports/record"
@@ -42,7 +44,7 @@ func (r *run) keepBeside() error {
 	if err != nil {
 		return err
 	}
-	r.explainStalls(disks, vms)
+	r.explainStalls(disks, vms, r.flights)
 	return errors.Join(
 		r.keepEvents(),
 		writeLines(r.out(StallsFile), r.shared.stalls),
@@ -55,7 +57,7 @@ func (r *run) keepBeside() error {
 
 // explainStalls adds to each stall what the counters showed meanwhile. A stall
 // between two samples is told by none.
-func (r *run) explainStalls(disks []sample.Disk, vms []sample.VM) {
+func (r *run) explainStalls(disks []sample.Disk, vms []sample.VM, flights []sample.Flight) {
 	for i := range r.shared.stalls {
 		s := &r.shared.stalls[i]
 		within := func(at int64) bool { return at >= s.Start && at <= s.End() }
@@ -63,6 +65,13 @@ func (r *run) explainStalls(disks []sample.Disk, vms []sample.VM) {
 			if within(d.Monotonic) {
 				s.InFlight = most(s.InFlight, d.InFlight)
 			}
+		}
+		from, _ := slices.BinarySearchFunc(flights, s.Start, func(f sample.Flight, at int64) int { return cmp.Compare(f.Monotonic, at) })
+		for _, f := range flights[from:] {
+			if !within(f.Monotonic) {
+				break
+			}
+			s.InFlight = most(s.InFlight, f.Reads+f.Writes)
 		}
 		for _, v := range vms {
 			if within(v.Monotonic) {

@@ -14,6 +14,7 @@ import (
 	"spindle/internal/proc"
 	"spindle/reports/record"
 	"spindle/workloads/blockdev"
+	"spindle/workloads/sample"
 )
 
 // run is one job under way.
@@ -35,8 +36,9 @@ type run struct {
 	dir     string           // where the workload's files go; the mount point
 	target  string           // the drive's device node if there is no file system, else ""
 	mounted bool
-	traced  span // when events were traced; zero if they were not
-	rest    rest // since the last sync before the workload
+	flights []sample.Flight // of the timed part
+	traced  span            // when events were traced; zero if they were not
+	rest    rest            // since the last sync before the workload
 	result  *Result
 }
 

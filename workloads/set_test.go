@@ -11,6 +11,8 @@ import (
 	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/reports/record"
+	"spindle/workloads/latency"
+	"spindle/workloads/sample"
 )
 
 // Settings of a scheduler are made where it is the condition's.
@@ -199,6 +201,17 @@ func TestExplainStalls(t *testing.T) {
 	stalls, err := readLines[Stalled](filepath.Join(job.Dir, StallsFile))
 	if err != nil || len(stalls) == 0 || stalls[0].Workload != "ioperf" || stalls[0].Length < 1000 {
 		t.Fatalf("%v, %d stalls", err, len(stalls))
+	}
+	// What was in flight is the most of what was seen between start and end.
+	seven := uint64(7)
+	r := &run{shared: &shared{stalls: []Stalled{{Stall: latency.Stall{Start: 100, Length: 50}}, {Stall: latency.Stall{Start: 300, Length: 1}}}}}
+	r.explainStalls(
+		[]sample.Disk{{Stamp: sample.Stamp{Monotonic: 120}, InFlight: 2}, {Stamp: sample.Stamp{Monotonic: 160}, InFlight: 30}},
+		[]sample.VM{{Stamp: sample.Stamp{Monotonic: 120}, Writeback: 7}},
+		[]sample.Flight{{Monotonic: 99, Reads: 50}, {Monotonic: 110, Reads: 3, Writes: 4}, {Monotonic: 140, Writes: 1}, {Monotonic: 151, Reads: 60}},
+	)
+	if diff := cmp.Diff([]*uint64{&seven, &seven, nil, nil}, []*uint64{r.shared.stalls[0].InFlight, r.shared.stalls[0].Writeback, r.shared.stalls[1].InFlight, r.shared.stalls[1].Writeback}); diff != "" {
+		t.Error(diff)
 	}
 	for _, name := range []string{IostatFile, IostatLines, BurstsFile, EventsFile} {
 		if _, err := os.Stat(filepath.Join(job.Dir, name)); err != nil {
