@@ -31,7 +31,7 @@ type Bench struct {
 // beside, and nil for the first ones. A host or an image that is not the same
 // again is refused as by [Resume].
 func OnBench(ctx context.Context, env Env, p *Plan, cell record.Cell, was *record.Manifest, f func(context.Context, *Bench) error) error {
-	return hold(ctx, env, func(ctx context.Context) error {
+	return hold(ctx, env, p.Virtual(), func(ctx context.Context) error {
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err

@@ -14,17 +14,24 @@ import (
 // exclusive waits until no other spindle of this cache directory measures. The
 // lock is the kernel's and goes with the process, however it ends.
 //
+// Runs in virtual time do not mind each other, and share the host. They keep
+// away from runs in real time, whose drives they would make late.
+//
 // Two users, or two cache directories, are not kept apart: the noise figures
 // of every sample show what they did to each other.
-func exclusive(ctx context.Context, env Env) (release func(), err error) {
+func exclusive(ctx context.Context, env Env, virtual bool) (release func(), err error) {
 	path := filepath.Join(env.Cache, "measuring.lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lock host: %w", err)
 	}
+	how := unix.LOCK_EX
+	if virtual {
+		how = unix.LOCK_SH
+	}
 	said := false
 	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
 		if err == nil {
 			return func() { f.Close() }, nil
 		}

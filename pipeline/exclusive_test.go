@@ -19,7 +19,7 @@ func TestExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		env := Env{Cache: cache, Log: progress.New(&out, false, time.Now)}
-		release, err := exclusive(t.Context(), env)
+		release, err := exclusive(t.Context(), env, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func TestExclusive(t *testing.T) {
 		}
 		second := make(chan func(), 1)
 		go func() {
-			release, err := exclusive(t.Context(), env)
+			release, err := exclusive(t.Context(), env, false)
 			if err != nil {
 				t.Error(err)
 			}
@@ -54,31 +54,31 @@ func TestExclusive(t *testing.T) {
 
 func TestExclusiveEndsWithContext(t *testing.T) {
 	env := Env{Cache: t.TempDir()}
-	release, err := exclusive(t.Context(), env)
+	release, err := exclusive(t.Context(), env, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("interrupt")
 	cancel(why)
-	if _, err := exclusive(ctx, env); !errors.Is(err, why) {
+	if _, err := exclusive(ctx, env, false); !errors.Is(err, why) {
 		t.Errorf("error %v, want %v", err, why)
 	}
 	release()
 	// The one that gave up holds nothing.
-	release, err = exclusive(t.Context(), env)
+	release, err = exclusive(t.Context(), env, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
 
 	// Other cache directories are other hosts to it.
-	release, err = exclusive(t.Context(), Env{Cache: t.TempDir()})
+	release, err = exclusive(t.Context(), Env{Cache: t.TempDir()}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
-	if _, err := exclusive(t.Context(), Env{Cache: filepath.Join(env.Cache, "none")}); err == nil {
+	if _, err := exclusive(t.Context(), Env{Cache: filepath.Join(env.Cache, "none")}, false); err == nil {
 		t.Error("locked in a directory that is not there")
 	}
 }
@@ -92,7 +92,7 @@ func TestHolder(t *testing.T) {
 	if cache == "" {
 		t.Skip("holds the host for TestExclusiveAcrossProcesses")
 	}
-	release, err := exclusive(t.Context(), Env{Cache: cache})
+	release, err := exclusive(t.Context(), Env{Cache: cache}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +122,44 @@ func TestExclusiveAcrossProcesses(t *testing.T) {
 	}
 	waiting, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("tried"))
-	if _, err := exclusive(waiting, Env{Cache: cache}); err == nil {
+	if _, err := exclusive(waiting, Env{Cache: cache}, false); err == nil {
 		t.Error("two processes hold the host at once")
 	}
 	p.Kill()
 	p.Wait()
-	release, err := exclusive(waiting, Env{Cache: cache})
+	release, err := exclusive(waiting, Env{Cache: cache}, false)
 	if err != nil {
 		t.Fatalf("the holder is dead: %v", err)
 	}
 	release()
+}
+
+// Runs in virtual time share the host with each other, and not with a run in
+// real time, whichever came first.
+func TestVirtualShares(t *testing.T) {
+	env := Env{Cache: t.TempDir(), Log: progress.New(&strings.Builder{}, false, time.Now)}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	can := func(virtual bool) bool {
+		release, err := exclusive(gone, env, virtual)
+		if err == nil {
+			release()
+		}
+		return err == nil
+	}
+	for _, tt := range []struct{ first, second, want bool }{
+		{first: true, second: true, want: true},
+		{first: true, second: false, want: false},
+		{first: false, second: true, want: false},
+		{first: false, second: false, want: false},
+	} {
+		release, err := exclusive(t.Context(), env, tt.first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := can(tt.second); got != tt.want {
+			t.Errorf("virtual %v holds the host, and virtual %v gets it: %v, want %v", tt.first, tt.second, got, tt.want)
+		}
+		release()
+	}
 }

@@ -24,7 +24,7 @@ func Reproduce(ctx context.Context, env Env, from, to string) error {
 		return fmt.Errorf("reproduce %s: read its plan: %w", from, err)
 	}
 	p.restore(m)
-	return hold(ctx, env, func(ctx context.Context) error {
+	return hold(ctx, env, p.Virtual(), func(ctx context.Context) error {
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err

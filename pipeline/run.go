@@ -35,7 +35,7 @@ func (s Stopped) Unwrap() error { return s.Err }
 // in its place on disk when the next one boots; an error of type [Stopped]
 // says how to go on.
 func Run(ctx context.Context, env Env, p *Plan, dir string) error {
-	return hold(ctx, env, func(ctx context.Context) error {
+	return hold(ctx, env, p.Virtual(), func(ctx context.Context) error {
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err
@@ -64,7 +64,11 @@ func Run(ctx context.Context, env Env, p *Plan, dir string) error {
 // A run whose kernels, image or accelerator would not be the same again is
 // refused: its samples could not be compared.
 func Resume(ctx context.Context, env Env, dir string) error {
-	return hold(ctx, env, func(ctx context.Context) error {
+	was, err := record.Open(dir)
+	if err != nil {
+		return err
+	}
+	return hold(ctx, env, was.Manifest().Machine.Accel == string(virtualAccel), func(ctx context.Context) error {
 		r, err := record.Resume(dir)
 		if err != nil {
 			return err
@@ -102,12 +106,12 @@ func pin(p *Plan, m record.Manifest) {
 }
 
 // hold keeps the host to ourselves: two runs that measure at once measure
-// each other.
-func hold(ctx context.Context, env Env, f func(context.Context) error) error {
+// each other, but for two in virtual time.
+func hold(ctx context.Context, env Env, virtual bool, f func(context.Context) error) error {
 	if err := os.MkdirAll(env.Temp, 0o755); err != nil {
 		return fmt.Errorf("make temporary directory: %w", err)
 	}
-	release, err := exclusive(ctx, env)
+	release, err := exclusive(ctx, env, virtual)
 	if err != nil {
 		return err
 	}
