@@ -17,7 +17,7 @@
 //   - nothing of the guest outlives Run or this process.
 //
 // It does not promise the last for a program in the guest that computes without
-// a system call for half a second of the host's time: the guest's clock is
+// a system call for half a second on a CPU of the host: the guest's clock is
 // pushed on then, how far depends on the host, and [Report.Spins] counts it.
 //
 // What it does not model: the time that computing takes, beyond a stated cost

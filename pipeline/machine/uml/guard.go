@@ -13,18 +13,18 @@ import (
 
 const (
 	// guardEvery is how long a guest may be silent, in the host's time, before it
-	// is looked at. A step of a guest takes some microseconds; a loaded host
-	// makes it ten times as long.
-	guardEvery = 500 * time.Millisecond
-	// looks make sure that what was seen is no moment between two steps.
-	looks     = 5
-	lookPause = 10 * time.Millisecond
+	// is looked at.
+	guardEvery = 100 * time.Millisecond
+	// spinTime is how long a program may compute without a word to the guest's
+	// kernel. It is time on a CPU, so that a host which is busy, or stands still,
+	// does not make a program look as if it would never stop.
+	spinTime = 500 * time.Millisecond
 	// A program that was pushed on, and computes on, need not be waited for as
 	// long again: what does not come out the same does so already, and an endless
 	// loop should come to its limit. So many looks after a push are soon.
-	guardAgain = 10 * time.Millisecond
-	againPause = time.Millisecond
-	soonLooks  = 50
+	againEvery = 10 * time.Millisecond
+	againTime  = 20 * time.Millisecond
+	soonLooks  = 100
 )
 
 // guard watches a guest that says nothing while its clock stands still.
@@ -34,9 +34,18 @@ const (
 // then, which the kernel takes for 100 ms of computing. A kernel that computes
 // for ever cannot be helped.
 type guard struct {
-	quietSince time.Duration // CPU time of the guest when it was last heard
 	quiet      bool
-	soon       int // looks that are still soon
+	quietSince time.Duration // what the guest's kernel had computed when it was last heard
+	still      standing      // since when only a program computes
+	soon       int           // looks that are still soon
+}
+
+// standing is a state of the guest that a program which computes does not
+// change, but for the program's own time.
+type standing struct {
+	now      time.Duration // the guest's clock
+	kernel   time.Duration // on a CPU
+	programs map[int]time.Duration
 }
 
 // spoke says that the guest was heard.
@@ -45,7 +54,7 @@ func (g *guard) spoke() { g.quiet = false }
 // patience is how long the guest may be silent before it is looked at.
 func (g *guard) patience() time.Duration {
 	if g.soon > 0 {
-		return guardAgain
+		return againEvery
 	}
 	return guardEvery
 }
@@ -55,25 +64,25 @@ func (g *guard) look(l *loop) error {
 	if l.cal == nil || l.cal.Waiting() {
 		return nil // it boots, or it is about to end
 	}
-	// Within the time that it may run through by itself a guest says nothing.
-	if l.cal.Now() > l.limit {
-		return errLimit
+	s := standing{l.cal.Now(), onCPU(l.pid), map[int]time.Duration{}}
+	for _, p := range children(l.pid) {
+		s.programs[p] = onCPU(p)
 	}
-	used := cpuTime(l.pid)
-	if !g.quiet {
-		g.quiet, g.quietSince = true, used
-	}
-	pause := lookPause
+	enough := spinTime
 	if g.soon > 0 {
 		g.soon--
-		pause = againPause
+		enough = againTime
 	}
-	before := l.cal.Now()
-	program, ok := spinning(l.pid, pause)
-	if ok && l.cal.Now() == before {
+	used, first := cpuTime(l.pid), !g.quiet
+	if first {
+		g.quiet, g.quietSince = true, used
+	}
+	if first || s.now != g.still.now || s.kernel != g.still.kernel {
+		g.still = s
+	} else if p, ok := longest(g.still.programs, s.programs, enough); ok {
 		l.spins++
 		g.quiet, g.soon = false, soonLooks
-		return unix.Kill(program, unix.SIGXCPU)
+		return unix.Kill(p, unix.SIGXCPU)
 	}
 	if used-g.quietSince > l.stall {
 		return errStall
@@ -81,26 +90,15 @@ func (g *guard) look(l *loop) error {
 	return nil
 }
 
-// spinning gives the process of a guest's program that computes while the
-// guest's kernel waits for it.
-func spinning(pid int, pause time.Duration) (program int, ok bool) {
-	for range looks {
-		if state(pid) == 'R' {
-			return 0, false
+// longest gives the program that was on a CPU for at least so long between two
+// looks, and longer than any other.
+func longest(before, after map[int]time.Duration, least time.Duration) (program int, ok bool) {
+	for p, t := range after {
+		if was, there := before[p]; there && t-was >= least {
+			program, ok, least = p, true, t-was
 		}
-		running := 0
-		for _, child := range children(pid) {
-			if state(child) == 'R' {
-				running = child
-			}
-		}
-		if running == 0 || program != 0 && running != program {
-			return 0, false
-		}
-		program = running
-		time.Sleep(pause)
 	}
-	return program, true
+	return program, ok
 }
 
 // children gives the processes in which a guest's programs run.
@@ -117,26 +115,27 @@ func children(pid int) (list []int) {
 	return list
 }
 
-// stat gives the fields of /proc/PID/stat from the state on (proc_pid_stat(5)).
-func stat(pid int) []string {
+// onCPU is how long a process was on a CPU: of its main thread, which is the only
+// one that a guest's kernel and programs have.
+func onCPU(pid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+	if err != nil {
+		return 0 // gone
+	}
+	first, _, _ := strings.Cut(string(text), " ")
+	ns, _ := strconv.ParseInt(first, 10, 64)
+	return time.Duration(ns)
+}
+
+// cpuTime is what all threads of a process have computed, in clock ticks of
+// 10 ms (proc_pid_stat(5)).
+func cpuTime(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return nil
+		return 0
 	}
 	_, rest, _ := strings.Cut(string(text), ") ")
-	return strings.Fields(rest)
-}
-
-func state(pid int) byte {
-	if f := stat(pid); len(f) > 0 {
-		return f[0][0]
-	}
-	return 0
-}
-
-// cpuTime is what a process has computed, in clock ticks of 10 ms.
-func cpuTime(pid int) time.Duration {
-	f := stat(pid)
+	f := strings.Fields(rest)
 	if len(f) < 13 {
 		return 0
 	}

@@ -30,6 +30,9 @@ func off() {
 }
 
 func main() {
+	if os.Getpid() != 1 {
+		eat()
+	}
 	for _, m := range []struct{ kind, dir string }{{"devtmpfs", "/dev"}, {"proc", "/proc"}, {"sysfs", "/sys"}} {
 		must(unix.Mount(m.kind, m.dir, m.kind, 0, ""))
 	}
@@ -41,9 +44,6 @@ func main() {
 			mode = m
 		}
 		fmt.Sscanf(word, "requests=%d", &requests)
-	}
-	if os.Getpid() != 1 {
-		eat()
 	}
 	say("init %s", mode)
 	switch mode {
@@ -64,7 +64,7 @@ func main() {
 		// A drive that does not answer, and one who waits for it.
 		word, _ := mailbox()
 		word("ready")
-		read(find("d0"))
+		write(find("d0"))
 	case "oom":
 		oom()
 		job(0)
@@ -173,13 +173,14 @@ func cost() {
 	say("cost %.0f ns a call, %.0f ns a fault, %.0f ps a byte", call, fault, 1000*each)
 }
 
-// read reads through the page cache: of who waits for a drive past it, the kernel
-// does not complain.
-func read(node string) {
-	d, err := os.Open(node)
+// write writes through the page cache and waits for the drive: of who reads, or
+// writes past the cache, the kernel does not complain.
+func write(node string) {
+	d, err := os.OpenFile(node, os.O_RDWR, 0)
 	must(err)
-	_, err = d.ReadAt(make([]byte, 4096), 1<<20)
+	_, err = d.WriteAt(make([]byte, 4096), 1<<20)
 	must(err)
+	must(d.Sync())
 }
 
 // mailbox gives what says a word to the host, and what writes behind the words.
@@ -188,13 +189,13 @@ func mailbox() (word func(string), post func([]byte)) {
 	must(err)
 	buf, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	must(err)
-	write := func(text string, at int64) {
+	put := func(text string, at int64) {
 		clear(buf[:4096])
 		copy(buf, text)
 		_, err := mail.WriteAt(buf[:4096], at)
 		must(err)
 	}
-	return func(w string) { write(w, 0) }, func(b []byte) { write(string(b), 4096) }
+	return func(w string) { put(w, 0) }, func(b []byte) { put(string(b), 4096) }
 }
 
 // job says the words of a job, with some requests to the drive d0 between.
