@@ -31,7 +31,8 @@
 // # What it promises
 //
 //   - The same calls in the same order give the same answers: no clock, no
-//     randomness.
+//     randomness. State and Next count among the calls: what they work out is
+//     where the next one starts from.
 //   - A commit that is skipped counts as no evidence at all. What can no
 //     longer be told apart for want of a commit that runs is given as a set.
 //   - A commit is named when its probability reaches [Options.Confidence],

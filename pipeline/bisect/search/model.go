@@ -11,11 +11,12 @@ import "math"
 // with x 1 where a culprit makes the commit bad. Given the scale s of the
 // noise, e is normal with variance s², or with variance (k s)² for an outlier;
 // h is normal with variance rho s²; the changes are normal with standard
-// deviation D; the level is anything. s² has an inverse gamma prior. This is
-// the normal-inverse-gamma model of linear regression, whose evidence is known
-// in closed form; nothing is assumed of D, rho or the centre of the prior of s
-// but that they are among the values below, each as likely as its weight, and
-// the evidence is summed over all of them.
+// deviation D where s is at the centre of its prior, and in proportion to s
+// elsewhere; the level is anything. s² has an inverse gamma prior. This is the
+// normal-inverse-gamma model of linear regression, whose evidence is known in
+// closed form (Bernardo and Smith, Bayesian Theory, 1994, 5.2.1). Of D, rho and
+// the centre nothing is assumed but that they are among the values below, each
+// as likely as its weight, and the evidence is summed over all of them.
 type model struct {
 	noise  []weighted // centre of the prior of s
 	change []weighted // D
@@ -29,12 +30,16 @@ type weighted struct{ value, weight float64 }
 // at each of its centres, which are a factor of three apart.
 const shape = 2
 
-func newModel(noise float64) model {
+func newModel(noise, outliers float64) model {
 	m := model{
 		noise:  []weighted{{0.003, 1}, {0.01, 2}, {0.03, 2}, {0.1, 1}},
 		change: []weighted{{0.03, 1}, {0.1, 2}, {0.4, 1}},
 		shift:  []weighted{{0, 4}, {0.3, 1}, {1, 1}, {4, 1}, {20, 1}, {200, 1}},
-		tail:   newTail([]weighted{{1, 0.95}, {5, 0.04}, {30, 0.01}}),
+		// The wide scale bounds what one boot can be worth, however far it is from
+		// where it should be: an outlier may look like the other level. The price
+		// are boots to make sure, where there are no outliers a third of one to
+		// one in a search; see simulation.md.
+		tail: newTail([]weighted{{1, 1 - outliers}, {5, 0.4 * outliers}, {30, 0.6 * outliers}}),
 	}
 	if noise > 0 {
 		m.noise = []weighted{{noise / 3, 1}, {noise, 4}, {noise * 3, 1}}

@@ -53,18 +53,66 @@ func (s *Search) Next(block int, cost func(commit int) time.Duration) Choice {
 		return Choice{Commit: s.o.Bad, Why: End}
 	}
 	best := Choice{Done: true}
+	s.near = s.broken()
+	s.rate = 0
 	var top float64
 	o := s.look(block)
 	for _, t := range s.shortlist(cost) {
 		commit := s.commit(t)
 		gain := o.gain(t)
-		score := gain / price(cost, commit)
+		score := gain * s.worth(t) / price(cost, commit)
 		if best.Done || score > top*(1+1e-9) {
 			top = score
+			s.rate = gain
 			best = Choice{Commit: commit, Gain: gain, Why: s.reason(t)}
 		}
 	}
 	return best
+}
+
+// What does not build comes in runs: the next commit of such a run does not
+// build either with a probability of alikeBroken. A failed build costs lost of
+// what a boot with its build costs.
+const (
+	alikeBroken = 0.8
+	lost        = 0.5
+)
+
+// broken is, per candidate, the probability that it does not run, as far as
+// skipped commits near it tell.
+func (s *Search) broken() []float64 {
+	out := make([]float64, len(s.old))
+	spread := func(from, to int) {
+		if s.count(to) == 0 {
+			out[to] = max(out[to], alikeBroken*out[from])
+		}
+	}
+	for i, skip := range s.skipped {
+		if skip {
+			out[i] = 1
+		}
+	}
+	for i, parents := range s.graph.Parents {
+		for _, p := range parents {
+			spread(p, i)
+		}
+	}
+	for i := len(out) - 1; i >= 0; i-- {
+		for _, p := range s.graph.Parents[i] {
+			spread(i, p)
+		}
+	}
+	return out
+}
+
+// worth is the part of a candidate's gain for its cost that is left when it may
+// not run.
+func (s *Search) worth(t int) float64 {
+	if t == before {
+		return 1
+	}
+	fails := s.near[t]
+	return (1 - fails) / (1 - fails + fails*lost)
 }
 
 func price(cost func(int) time.Duration, commit int) float64 {
@@ -109,7 +157,7 @@ func (s *Search) shortlist(cost func(int) time.Duration) []int {
 			score[t] += s.mass.two * binary(min(second[t]/s.mass.two, 1))
 		}
 		if score[t] > 0 {
-			score[t] /= price(cost, s.old[t])
+			score[t] *= s.worth(t) / price(cost, s.old[t])
 			order = append(order, t)
 		}
 	}

@@ -23,6 +23,10 @@ type Options struct {
 	// to boot, as far as it is known beforehand (0.03 is about 3 %). It is a
 	// guess that samples overrule. 0 is no guess.
 	Noise float64
+	// Outliers is the share of boots that are expected to be far off, for no
+	// fault of the kernel; 0 is 0.05. Where there can be none, as in virtual
+	// time, a small share saves a boot or so.
+	Outliers float64
 	// Least is the smallest change worth finding, as the logarithm of a ratio;
 	// 0 is 0.03. The ends are measured until a change of that size would have
 	// been seen, and if there is none then, the search stops.
@@ -33,6 +37,7 @@ type Options struct {
 const (
 	defaultConfidence = 0.95
 	defaultLeast      = 0.03
+	defaultOutliers   = 0.05
 )
 
 // Search is one search for one change of one metric.
@@ -60,6 +65,8 @@ type Search struct {
 	pairs   []pair
 	suspect bool // two changes were likely once
 	mass    shares
+	near    []float64 // see Search.broken
+	rate    float64   // bits that the last choice was expected to give
 }
 
 // Places of commits that are not candidates.
@@ -78,6 +85,9 @@ func New(g Graph, o Options) (*Search, error) {
 	if o.Least == 0 {
 		o.Least = defaultLeast
 	}
+	if o.Outliers == 0 {
+		o.Outliers = defaultOutliers
+	}
 	n := len(g.Parents)
 	switch {
 	case len(o.Good) == 0:
@@ -88,6 +98,8 @@ func New(g Graph, o Options) (*Search, error) {
 		return nil, fmt.Errorf("start search: confidence %g is not between 0.5 and 1", o.Confidence)
 	case o.Prior != nil && len(o.Prior) != n:
 		return nil, fmt.Errorf("start search: %d weights for %d commits", len(o.Prior), n)
+	case o.Outliers < 0 || o.Outliers > 0.5:
+		return nil, fmt.Errorf("start search: a share of outliers of %g is not between 0 and 0.5", o.Outliers)
 	case o.Noise < 0, o.Least < 0:
 		return nil, errors.New("start search: noise and smallest change cannot be negative")
 	}
@@ -103,7 +115,7 @@ func New(g Graph, o Options) (*Search, error) {
 	if good[o.Bad] {
 		return nil, errors.New("start search: a good commit descends from the bad one: are the two ends swapped?")
 	}
-	s := &Search{o: o, node: make([]int, n), m: newModel(o.Noise)}
+	s := &Search{o: o, node: make([]int, n), m: newModel(o.Noise, o.Outliers)}
 	keep := make([]bool, n)
 	for i := range keep {
 		keep[i] = bad[i] && !good[i]

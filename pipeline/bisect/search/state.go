@@ -64,7 +64,8 @@ type State struct {
 	Smallest float64
 	// Second is set when a second change is more likely than not.
 	Second *Second
-	// Left is about how many more samples are needed; 0 if none or unknown.
+	// Left is about how many more samples are needed, if each says as much as
+	// what Next chose last was expected to; 0 if none or unknown.
 	Left int
 }
 
@@ -102,6 +103,7 @@ func (s *Search) State() State {
 	}
 	if len(s.samples) == 0 {
 		st.Smallest = math.Inf(1)
+		s.judge(&st)
 		return st
 	}
 	first, second := s.roles()
@@ -122,6 +124,15 @@ func (s *Search) State() State {
 	}
 	s.judge(&st)
 	st.Smallest = s.smallest()
+	if st.Kind == Searching && s.rate > 0 {
+		var bits float64
+		for _, p := range s.spread(first) {
+			if p > 0 {
+				bits -= p * math.Log2(p)
+			}
+		}
+		st.Left = int(math.Ceil(bits / s.rate))
+	}
 	return st
 }
 

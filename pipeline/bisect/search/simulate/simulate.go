@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"spindle/pipeline/bisect/search"
 )
 
 // Case is a row to simulate.
@@ -21,6 +23,10 @@ type Row struct {
 	Searches int
 	Seed     uint64
 	Spindle  Spindle
+	// Told is how spindle does when it is told the noise and the share of
+	// outliers, as whoever picks the best of the others knows them; not of dear
+	// cases.
+	Told Spindle
 	// Git is git bisect run with 1, 3 and 5 boots a step, each end booted as
 	// often; GitEqual the cheapest that finds the culprit as often as spindle,
 	// K 0 if none does.
@@ -60,20 +66,35 @@ type Peer struct {
 	boots, right int
 }
 
-// Run simulates one case. The same seed gives the same row.
+// dear is the cost from which on a case is simulated once only.
+const dear = 5
+
+// Run simulates one case: as many searches, or of a dear case fewer, but 20 at
+// least. The same seed gives the same row.
 func Run(ctx context.Context, c Case, searches int, seed uint64) (Row, error) {
-	n := max(20, int(float64(searches)/max(1, c.Cost)))
+	n := max(min(searches, 20), int(float64(searches)/max(1, c.Cost)))
 	row := Row{Case: c, Searches: n, Seed: seed}
-	var all []outcome
-	for i := range n {
-		if err := ctx.Err(); err != nil {
-			return row, err
+	spindle := func(o search.Options) (Spindle, error) {
+		var all []outcome
+		for i := range n {
+			if err := ctx.Err(); err != nil {
+				return Spindle{}, err
+			}
+			all = append(all, c.history(seed, i).spindle(noise(seed, i, 0), o))
 		}
-		all = append(all, c.history(seed, i).spindle(noise(seed, i, 0)))
+		return summary(all), nil
 	}
-	row.Spindle = summary(all)
+	var err error
+	if row.Spindle, err = spindle(search.Options{}); err != nil {
+		return row, err
+	}
 	if c.Effect == 0 || c.Second != 0 {
 		return row, nil // nothing there to compare
+	}
+	if c.Cost < dear {
+		if row.Told, err = spindle(search.Options{Noise: c.Noise, Outliers: max(c.Outliers, 0.001)}); err != nil {
+			return row, err
+		}
 	}
 	// Peers are cheap to simulate: more searches, so that chance favours none.
 	peers := max(n, searches)
@@ -116,7 +137,7 @@ func Run(ctx context.Context, c Case, searches int, seed uint64) (Row, error) {
 // long to simulate as spindle itself, so a few searches of each tell which are
 // worth the rest.
 func (c Case) passFail(ctx context.Context, n int, seed uint64, enough float64) (Peer, error) {
-	const few, finalists = 20, 4
+	const finalists = 4
 	try := func(j judge, n int) (Peer, error) {
 		p := Peer{K: 1, Ends: j.ends, Before: j.before, After: j.after, Confidence: j.confidence}
 		g := newGammas(j)
@@ -128,6 +149,7 @@ func (c Case) passFail(ctx context.Context, n int, seed uint64, enough float64) 
 		}
 		return p, nil
 	}
+	few := max(8, int(20/c.Cost))
 	all := judges()
 	first := make([]Peer, len(all))
 	order := make([]int, len(all))

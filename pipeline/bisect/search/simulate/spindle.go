@@ -21,10 +21,10 @@ type outcome struct {
 // budget ends a search that does not.
 const budget = 3000
 
-// spindle runs package search on a history.
-func (h *history) spindle(r *rand.Rand) outcome {
-	last := len(h.graph.Parents) - 1
-	s, err := search.New(h.graph, search.Options{Good: []int{0}, Bad: last})
+// spindle runs package search on a history, with options beside the ends.
+func (h *history) spindle(r *rand.Rand, o search.Options) outcome {
+	o.Good, o.Bad = []int{0}, len(h.graph.Parents)-1
+	s, err := search.New(h.graph, o)
 	if err != nil {
 		panic(err) // a history without candidates is never drawn
 	}
@@ -44,7 +44,7 @@ func (h *history) spindle(r *rand.Rand) outcome {
 			}
 		}
 	}
-	var o outcome
+	var out outcome
 	for host.boots < budget {
 		host.fresh(1)
 		next := s.Next(host.block, nil)
@@ -52,24 +52,24 @@ func (h *history) spindle(r *rand.Rand) outcome {
 			break
 		}
 		if h.broken[next.Commit] {
-			o.builds++
+			out.builds++
 			must(s.Skip(next.Commit))
 			continue
 		}
 		must(s.Observe(next.Commit, host.block, host.boot(next.Commit)))
 	}
 	st := s.State()
-	o.boots = host.boots
-	o.none = st.Kind == search.NoDifference
-	o.decided = st.Kind == search.Found || st.Kind == search.OneOf || st.Kind == search.TwoChanges
-	if o.decided {
-		o.right, o.size = h.among(st.Culprits), len(st.Culprits)
+	out.boots = host.boots
+	out.none = st.Kind == search.NoDifference
+	out.decided = st.Kind == search.Found || st.Kind == search.OneOf || st.Kind == search.TwoChanges
+	if out.decided {
+		out.right, out.size = h.among(st.Culprits), len(st.Culprits)
 	}
 	if st.Second != nil {
-		o.second = true
-		o.both = h.among(st.Culprits) && h.among(st.Second.Culprits)
+		out.second = true
+		out.both = h.among(st.Culprits) && h.among(st.Second.Culprits)
 	}
-	return o
+	return out
 }
 
 // among says whether a culprit is one of the commits.

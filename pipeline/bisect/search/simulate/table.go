@@ -52,8 +52,8 @@ func Cases() []Case {
 					change(&w)
 				}
 				cost := 1.0
-				if d := effect / noise; effect > 0 && d < 3 {
-					cost = min(10, 9/(d*d))
+				if d := effect / noise; d > 0 {
+					cost = min(12, max(1, 4.5/(d*d)))
 				}
 				out = append(out, Case{group, w, cost})
 			}
@@ -61,7 +61,7 @@ func Cases() []Case {
 	}
 	three := []float64{0.05, 0.1, 0.3}
 	grid(Normal, []float64{0.01, 0.03, 0.1}, three, nil)
-	grid(Outliers, []float64{0.01, 0.03, 0.1}, three, func(w *World) { w.Outliers = 0.05 })
+	grid(Outliers, []float64{0.01, 0.03}, three, func(w *World) { w.Outliers = 0.05 })
 	grid(Virtual, []float64{0.005, 0.01}, three, nil)
 	grid(Drift, []float64{0.01, 0.03}, three, func(w *World) { w.Drift = 3 })
 	grid(Merges, []float64{0.01, 0.03}, three, func(w *World) { w.Merges = true })
@@ -82,8 +82,8 @@ func Write(w io.Writer, rows []Row) error {
 			last = r.Table
 			fmt.Fprintf(&b, "\n## %s\n\n", titles[last])
 			if compared {
-				b.WriteString("| noise | effect | searches | decided | right | boots | p95 | builds | git 1 | git 3 | git 5 | git, as good | pass/fail |\n" +
-					"|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
+				b.WriteString("| noise | effect | searches | decided | right | boots | p95 | told | builds | git 1 | git 3 | git 5 | git, as good | pass/fail |\n" +
+					"|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 			} else {
 				b.WriteString("| noise | effect | second | searches | no difference | decided | right | boots | p95 | second noticed | both placed |\n" +
 					"|---|---|---|---|---|---|---|---|---|---|---|\n")
@@ -95,10 +95,10 @@ func Write(w io.Writer, rows []Row) error {
 				r.Searches, percent(s.None), percent(s.Decided), percent(s.Right), s.Boots, s.P95, percent(s.Second), percent(s.Both))
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | **%.1f** | %.0f | %.1f |", percent(r.Noise), percent(r.Effect),
-			r.Searches, percent(s.Decided), percent(s.Right), s.Boots, s.P95, s.Builds)
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s | **%.1f** | %.0f | %s | %.1f |", percent(r.Noise), percent(r.Effect),
+			r.Searches, percent(s.Decided), percent(s.Right), s.Boots, s.P95, told(r.Told), s.Builds)
 		for _, g := range r.Git {
-			fmt.Fprintf(&b, " %.0f (%s) |", g.Boots, percent(g.Found))
+			fmt.Fprintf(&b, " %.1f (%s) |", g.Boots, percent(g.Found))
 		}
 		if g := r.GitEqual; g.K == 0 {
 			b.WriteString(" none |")
@@ -116,6 +116,13 @@ func Write(w io.Writer, rows []Row) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func told(s Spindle) string {
+	if s.Boots == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f (%s)", s.Boots, percent(s.Right))
 }
 
 func percent(x float64) string {
