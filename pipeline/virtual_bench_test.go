@@ -14,9 +14,9 @@ import (
 //	SPINDLE_UML_KERNEL=... go test -run - -bench Virtual/mail-000-fsync -benchtime 1x ./pipeline
 func BenchmarkVirtual(b *testing.B) {
 	for _, bb := range []struct{ name, drive, conditions, workload, machine string }{
-		{"mail-000", "{profile: sata-7200, queue-depth: 1, size: 64GiB}", "{filesystem: [ext3], scheduler: [mq-deadline]}",
+		{"mail-000", "{profile: sata-7200, queue-depth: 1, size: 20GiB}", "{filesystem: [ext3], scheduler: [mq-deadline]}",
 			"dd: {size: 10000MiB}", "{time: virtual, memory: 4GiB}"},
-		{"mail-000-fsync", "{profile: sata-7200, queue-depth: 1, size: 64GiB}", "{filesystem: [ext3], scheduler: [mq-deadline]}",
+		{"mail-000-fsync", "{profile: sata-7200, queue-depth: 1, size: 20GiB}", "{filesystem: [ext3], scheduler: [mq-deadline]}",
 			"dd: {size: 10000MiB, conv: fsync}", "{time: virtual, memory: 4GiB}"},
 		{"torture-fresh", "{profile: sata-7200, queue-depth: 31, size: 32GiB}", "{filesystem: [ext4], scheduler: [mq-deadline]}",
 			"fsync-tester: {mode: fresh, file: 8GiB, write: 4KiB, pause: 4s}", "{time: virtual, memory: 1GiB}"},
