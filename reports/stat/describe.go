@@ -56,6 +56,6 @@ func median(sorted []float64) float64 {
 
 // tQuantile gives how many standard errors an interval of this coverage
 // reaches to each side.
-func tQuantile(df, level float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile((1 + level) / 2)
+func tQuantile[N int | float64](df N, level float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(df)}.Quantile((1 + level) / 2)
 }
