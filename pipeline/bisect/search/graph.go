@@ -7,6 +7,8 @@ import "fmt"
 // the graph are left out.
 type Graph struct {
 	Parents [][]int
+
+	sides [][]int // see Graph.prepared
 }
 
 // Line is a history of n commits without a merge: 0, 1, ..., n-1.
@@ -72,35 +74,112 @@ func (g Graph) without(keep []bool) (Graph, []int) {
 	return out, old
 }
 
-// Above sums w over the ancestors of every commit, itself included. Where
-// history is linear this is one addition a commit; only merges walk.
-func (g Graph) Above(w []float64) []float64 {
-	sum := make([]float64, len(w))
-	seen := make([]int32, len(w))
-	var stack []int
+// prepared is the graph with the sides of its merges worked out: what a merge
+// brings that its first parent does not descend from. Branches are short beside
+// history, so this is little, and Above then is a few additions a commit.
+func (g Graph) prepared() Graph {
+	g.sides = make([][]int, len(g.Parents))
+	mark := make([]uint8, len(g.Parents))
 	for i, parents := range g.Parents {
-		switch len(parents) {
-		case 0:
-			sum[i] = w[i]
-		case 1:
-			sum[i] = sum[parents[0]] + w[i]
-		default:
-			// The first parent's sum is known; what the others bring that it
-			// lacks would need its set of ancestors, so all are walked.
-			stack = append(stack[:0], i)
-			mark := int32(i) + 1
-			seen[i] = mark
-			for len(stack) > 0 {
-				c := stack[len(stack)-1]
-				stack = stack[:len(stack)-1]
-				sum[i] += w[c]
-				for _, p := range g.Parents[c] {
-					if seen[p] != mark {
-						seen[p] = mark
-						stack = append(stack, p)
-					}
-				}
-			}
+		if len(parents) > 1 {
+			g.sides[i] = g.side(parents, mark)
+		}
+	}
+	return g
+}
+
+// side walks back from all parents of a merge at once, latest commit first,
+// until what is left to visit descends from nothing but the first parent's own
+// ancestors. Mark is all zero before and after.
+func (g Graph) side(parents []int, mark []uint8) []int {
+	const first, other = 1, 2
+	var out, visited []int
+	open := 0 // marked other alone, and not visited yet
+	var heap latest
+	see := func(c int, with uint8) {
+		old := mark[c]
+		mark[c] |= with
+		if old == 0 {
+			heap.push(c)
+			visited = append(visited, c)
+		}
+		switch {
+		case old == 0 && mark[c] == other:
+			open++
+		case old == other && mark[c] != other:
+			open--
+		}
+	}
+	see(parents[0], first)
+	for _, p := range parents[1:] {
+		see(p, other)
+	}
+	for open > 0 {
+		c := heap.pop()
+		if mark[c] == other {
+			open--
+			out = append(out, c)
+		}
+		for _, p := range g.Parents[c] {
+			see(p, mark[c])
+		}
+	}
+	for _, c := range visited {
+		mark[c] = 0
+	}
+	return out
+}
+
+// latest is a heap of commits, the largest first.
+type latest []int
+
+func (h *latest) push(c int) {
+	*h = append(*h, c)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if (*h)[up] >= (*h)[i] {
+			break
+		}
+		(*h)[up], (*h)[i] = (*h)[i], (*h)[up]
+		i = up
+	}
+}
+
+func (h *latest) pop() int {
+	top, last := (*h)[0], len(*h)-1
+	(*h)[0] = (*h)[last]
+	*h = (*h)[:last]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down >= last {
+			return top
+		}
+		if down+1 < last && (*h)[down+1] > (*h)[down] {
+			down++
+		}
+		if (*h)[i] >= (*h)[down] {
+			return top
+		}
+		(*h)[i], (*h)[down] = (*h)[down], (*h)[i]
+		i = down
+	}
+}
+
+// Above sums w over the ancestors of every commit, itself included. In a search
+// this is a few additions a commit; elsewhere the sides of
+// its merges are worked out each time.
+func (g Graph) Above(w []float64) []float64 {
+	if g.sides == nil {
+		g = g.prepared()
+	}
+	sum := make([]float64, len(w))
+	for i, parents := range g.Parents {
+		sum[i] = w[i]
+		if len(parents) > 0 {
+			sum[i] += sum[parents[0]]
+		}
+		for _, c := range g.sides[i] {
+			sum[i] += w[c]
 		}
 	}
 	return sum

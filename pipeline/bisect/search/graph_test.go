@@ -92,7 +92,7 @@ func TestNewRefuses(t *testing.T) {
 		"ends swapped":       {Line(3), Options{Good: []int{2}, Bad: 0}},
 		"bad end missing":    {Line(3), Options{Good: []int{0}, Bad: 3}},
 		"good end missing":   {Line(3), Options{Good: []int{-1}, Bad: 2}},
-		"child before":       {Graph{[][]int{{1}, nil}}, Options{Good: []int{0}, Bad: 1}},
+		"child before":       {Graph{Parents: [][]int{{1}, nil}}, Options{Good: []int{0}, Bad: 1}},
 		"weights missing":    {Line(3), Options{Good: []int{0}, Bad: 2, Prior: []float64{1}}},
 		"nobody to blame":    {Line(3), Options{Good: []int{0}, Bad: 2, Prior: []float64{1, 0, 0}}},
 		"weight below zero":  {Line(3), Options{Good: []int{0}, Bad: 2, Prior: []float64{1, -1, 1}}},

@@ -145,7 +145,11 @@ func (s *Search) reason(t int) Reason {
 func (s *Search) shortlist(cost func(int) time.Duration) []int {
 	const fresh, again = 8, 4
 	one, two := s.roles()
-	first, second := s.graph.Above(s.spread(one)), s.graph.Above(s.spread(two))
+	first := s.graph.Above(s.spread(one))
+	second := first // not looked at where two changes are unlikely
+	if s.mass.two > 0.01 {
+		second = s.graph.Above(s.spread(two))
+	}
 	score := make([]float64, len(first))
 	var order []int
 	for t := range score {

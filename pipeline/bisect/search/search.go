@@ -121,6 +121,7 @@ func New(g Graph, o Options) (*Search, error) {
 		keep[i] = bad[i] && !good[i]
 	}
 	s.graph, s.old = g.without(keep)
+	s.graph = s.graph.prepared()
 	for i := range s.node {
 		s.node[i] = outside
 		if good[i] {
