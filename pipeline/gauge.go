@@ -12,6 +12,7 @@ import (
 	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/kernels"
+	"spindle/pipeline/drive"
 	"spindle/pipeline/guest"
 	"spindle/reports/record"
 )
@@ -21,7 +22,7 @@ import (
 // settles to some 3 %.
 const (
 	gaugeService = 10 * time.Millisecond
-	gaugeReads   = 120
+	gaugeReads   = 100
 )
 
 // gauge finds, for each drive with timing, how much longer than the drive takes
@@ -32,7 +33,7 @@ const (
 // Where no arm boots nothing is gauged; the samples will say why. In virtual time
 // a guest notices an answer when it leaves.
 func (k *Kit) gauge(ctx context.Context, env Env, p *Plan) error {
-	k.Early = map[string]time.Duration{}
+	k.Early = map[string]drive.Early{}
 	if p.Virtual() {
 		return nil
 	}
@@ -53,16 +54,16 @@ func (k *Kit) gauge(ctx context.Context, env Env, p *Plan) error {
 			return fmt.Errorf("gauge drive %s: %w", name, err)
 		}
 		k.Early[name] = early
-		env.Log.Printf("drive %s: answers leave %.2f ms early, which is what the guest takes to notice them", name, early.Seconds()*1e3)
+		env.Log.Printf("drive %s: answers leave %.2f ms early (of 64 KiB %.2f), which is what the guest takes to notice them", name, early.Small.Seconds()*1e3, early.Large.Seconds()*1e3)
 	}
 	return nil
 }
 
 // gaugeDrive boots a guest for it, on the first arm that boots.
-func (k *Kit) gaugeDrive(ctx context.Context, env Env, p *Plan, name string) (early time.Duration, err error) {
+func (k *Kit) gaugeDrive(ctx context.Context, env Env, p *Plan, name string) (early drive.Early, err error) {
 	i := slices.IndexFunc(p.Grid(), func(c record.Condition) bool { return c.Drive == name })
 	if i < 0 {
-		return 0, errors.New("no condition has it")
+		return early, errors.New("no condition has it")
 	}
 	for _, arm := range p.Arms {
 		cell := record.Cell{Arm: arm.Name, Condition: p.Grid()[i]}
@@ -80,19 +81,29 @@ func (k *Kit) gaugeDrive(ctx context.Context, env Env, p *Plan, name string) (ea
 	return early, err
 }
 
-func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell) (time.Duration, error) {
+func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell) (early drive.Early, err error) {
 	dir, remove, err := proc.TempDir(ctx, env.Temp, "gauge")
 	if err != nil {
-		return 0, err
+		return early, err
 	}
 	defer remove()
 	var r rig
 	defer r.Close()
 	if err := r.bringUp(ctx, env, k, p, 1, cell, dir); err != nil {
-		return 0, err
+		return early, err
 	}
 	r.drives.Gauge(gaugeService)
-	args := append([]string{agent, "gauge", driveSerial(0), fmt.Sprint(gaugeReads)}, kernels.ModulesFor(p.need(cell.Condition))...)
+	modules := kernels.ModulesFor(p.need(cell.Condition))
+	if early.Small, err = r.gauge(ctx, gaugeReads, drive.EarlySmall, modules); err != nil {
+		return early, err
+	}
+	early.Large, err = r.gauge(ctx, gaugeReads/2, drive.EarlyLarge, modules)
+	return early, err
+}
+
+// gauge is what the guest adds to reads of that many bytes.
+func (r *rig) gauge(ctx context.Context, reads, size int, modules []string) (time.Duration, error) {
+	args := append([]string{agent, "gauge", driveSerial(0), fmt.Sprint(reads), fmt.Sprint(size)}, modules...)
 	res, err := r.guest.Run(ctx, guest.Command{Line: strings.Join(args, " ")})
 	if err == nil {
 		err = res.Err()
@@ -134,10 +145,13 @@ func added(took []time.Duration, service time.Duration) (time.Duration, error) {
 }
 
 // gauged gives what a run's drives were found to need when it began.
-func gauged(m record.Manifest) map[string]time.Duration {
-	early := map[string]time.Duration{}
+func gauged(m record.Manifest) map[string]drive.Early {
+	early := map[string]drive.Early{}
 	for _, d := range m.Drives {
-		early[d.Name] = time.Duration(d.EarlySeconds * float64(time.Second))
+		early[d.Name] = drive.Early{
+			Small: time.Duration(d.EarlySeconds * float64(time.Second)),
+			Large: time.Duration(d.EarlyLargeSeconds * float64(time.Second)),
+		}
 	}
 	return early
 }

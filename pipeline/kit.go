@@ -3,11 +3,11 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"spindle/images"
 	"spindle/internal/proc"
 	"spindle/kernels"
+	"spindle/pipeline/drive"
 	"spindle/pipeline/drive/passthrough"
 	"spindle/pipeline/machine"
 )
@@ -28,7 +28,7 @@ type Kit struct {
 	Disks map[string]*passthrough.Disk
 
 	// Early is how much early each drive answers, by its name; see gauge.
-	Early map[string]time.Duration
+	Early map[string]drive.Early
 }
 
 // Prepare makes what the plan's samples share: kernels, root image, an

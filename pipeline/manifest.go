@@ -52,7 +52,7 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 	}
 	for _, name := range p.Conditions.Drive {
 		d := driveRecord(name, p.Drives[name])
-		d.EarlySeconds = k.Early[name].Seconds()
+		d.Early(k.Early[name].Small, k.Early[name].Large)
 		if disk := k.Disks[name]; disk != nil {
 			hostDisk(&d, disk)
 		}

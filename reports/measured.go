@@ -191,7 +191,11 @@ func (p *page) driveItems() []string {
 			s += fmt.Sprintf("; QEMU asks for at most %d requests at a time over NBD, so of the queue depth of %d the rest waits in QEMU", nbdRequests, d.QueueDepth)
 		}
 		if d.EarlySeconds > 0 {
-			s += fmt.Sprintf("; replies leave %s early, which is what the guest, gauged before the run, takes to notice them", withUnit(d.EarlySeconds, "s", 2))
+			large := ""
+			if d.EarlyLargeSeconds > d.EarlySeconds {
+				large = fmt.Sprintf(" (of 64 KiB %s)", withUnit(d.EarlyLargeSeconds, "s", 2))
+			}
+			s += fmt.Sprintf("; replies leave %s%s early, which is what the guest, gauged before the run, takes to notice them", withUnit(d.EarlySeconds, "s", 2), large)
 		}
 		out = append(out, keep(s))
 		if len(d.Params) > 0 {

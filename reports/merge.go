@@ -97,13 +97,28 @@ func (s source) with(b source) source {
 // differences gives the reasons why samples of two runs cannot be compared.
 func differences(a, b record.Manifest) []error {
 	var out []error
+	if a.Plan.Hash != b.Plan.Hash {
+		out = append(out, fmt.Errorf("the plans differ (%s and %s)", short(a.Plan.Hash), short(b.Plan.Hash)))
+	}
+	out = append(out, setupsDiffer(a, b)...)
+	if x, y := armNamesOf(a), armNamesOf(b); x != y {
+		out = append(out, fmt.Errorf("the arms differ: %v and %v", x, y))
+	}
+	out = append(out, kernelsDiffer(a, b)...)
+	if a.Auto != nil || b.Auto != nil {
+		out = append(out, errors.New("a run that repeats by itself stopped because of its samples: more of them cannot be added"))
+	}
+	return out
+}
+
+// setupsDiffer compares what samples of any kernel are made with: machine,
+// image, drives.
+func setupsDiffer(a, b record.Manifest) []error {
+	var out []error
 	add := func(what string, x, y any) {
 		if !reflect.DeepEqual(x, y) {
 			out = append(out, fmt.Errorf("%s differs: %v and %v", what, x, y))
 		}
-	}
-	if a.Plan.Hash != b.Plan.Hash {
-		out = append(out, fmt.Errorf("the plans differ (%s and %s)", short(a.Plan.Hash), short(b.Plan.Hash)))
 	}
 	add("the accelerator", a.Machine.Accel, b.Machine.Accel)
 	add("the version of QEMU", a.Machine.QEMU, b.Machine.QEMU)
@@ -114,13 +129,7 @@ func differences(a, b record.Manifest) []error {
 	add("the program in the guests", short(a.Image.GuestHash), short(b.Image.GuestHash))
 	add("the scale", a.Scale, b.Scale)
 	add("what is compared", a.Compare, b.Compare)
-	add("the arms", armNamesOf(a), armNamesOf(b))
-	out = append(out, kernelsDiffer(a, b)...)
-	out = append(out, drivesDiffer(a, b)...)
-	if a.Auto != nil || b.Auto != nil {
-		out = append(out, errors.New("a run that repeats by itself stopped because of its samples: more of them cannot be added"))
-	}
-	return out
+	return append(out, drivesDiffer(a, b)...)
 }
 
 func armNamesOf(m record.Manifest) string {
@@ -149,11 +158,11 @@ func kernelsDiffer(a, b record.Manifest) (out []error) {
 func drivesDiffer(a, b record.Manifest) (out []error) {
 	by := map[string]record.Drive{}
 	for _, d := range a.Drives {
-		d.EarlySeconds = 0
+		d.Early(0, 0)
 		by[d.Name] = d
 	}
 	for _, d := range b.Drives {
-		d.EarlySeconds = 0
+		d.Early(0, 0)
 		was, ok := by[d.Name]
 		if !ok || reflect.DeepEqual(was, d) {
 			continue

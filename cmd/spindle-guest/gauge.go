@@ -18,14 +18,21 @@ import (
 	"spindle/workloads/blockdev"
 )
 
-// gauge reads count different blocks of 4 KiB of the drive with that serial,
-// one after the other and past the page cache, and prints how long each read
-// took, in ns, as a JSON array. The host knows how long the drive took and
+// gaugeStride is how far apart the blocks are.
+const gaugeStride = 1 << 20
+
+// gauge reads count different blocks of size bytes of the drive with that
+// serial, one after the other and past the page cache, and prints how long each
+// read took, in ns, as a JSON array. The host knows how long the drive took and
 // learns what this guest adds.
-func gauge(ctx context.Context, serial, count string, modules []string, out io.Writer) error {
+func gauge(ctx context.Context, serial, count, size string, modules []string, out io.Writer) error {
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 1 {
 		return fmt.Errorf("gauge %s: count %q: want a number from 1", serial, count)
+	}
+	block, err := strconv.Atoi(size)
+	if err != nil || block < 4096 || block > gaugeStride {
+		return fmt.Errorf("gauge %s: size %q: want bytes from 4096 to %d", serial, size, gaugeStride)
 	}
 	if len(modules) > 0 {
 		l, err := guestLoader()
@@ -47,7 +54,7 @@ func gauge(ctx context.Context, serial, count string, modules []string, out io.W
 		return err
 	}
 	defer f.Close()
-	took, err := timeReads(f, n)
+	took, err := timeReads(f, n, block)
 	if err != nil {
 		return err
 	}
@@ -57,11 +64,10 @@ func gauge(ctx context.Context, serial, count string, modules []string, out io.W
 // timeReads reads blocks as a program in C would. Go's own read tells its
 // scheduler before and after, which costs an emulated CPU a good part of what
 // is to be measured.
-func timeReads(f *os.File, n int) ([]time.Duration, error) {
-	const block, stride = 4096, 1 << 20
+func timeReads(f *os.File, n, block int) ([]time.Duration, error) {
 	page, err := unix.Mmap(-1, 0, block, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
-		return nil, fmt.Errorf("get a page: %w", err)
+		return nil, fmt.Errorf("get memory: %w", err)
 	}
 	defer unix.Munmap(page)
 	runtime.LockOSThread()
@@ -69,10 +75,10 @@ func timeReads(f *os.File, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	for i := range took {
 		from := time.Now()
-		got, _, errno := syscall.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(&page[0])), block, uintptr(i*stride), 0, 0)
+		got, _, errno := syscall.RawSyscall6(unix.SYS_PREAD64, f.Fd(), uintptr(unsafe.Pointer(&page[0])), uintptr(block), uintptr(i*gaugeStride), 0, 0)
 		took[i] = time.Since(from)
-		if errno != 0 || got != block {
-			return nil, fmt.Errorf("read %s at %d: got %d bytes, %w", f.Name(), i*stride, got, errno)
+		if errno != 0 || got != uintptr(block) {
+			return nil, fmt.Errorf("read %s at %d: got %d bytes, %w", f.Name(), i*gaugeStride, got, errno)
 		}
 	}
 	return took, nil

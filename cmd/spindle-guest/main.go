@@ -68,8 +68,8 @@ func run(argv []string) int {
 		return report(byMail(ctx, args[1], args[2]))
 	case len(args) == 2 && args[0] == "job":
 		return report(job(ctx, args[1], os.Stdin, os.Stdout))
-	case len(args) >= 3 && args[0] == "gauge":
-		return report(gauge(ctx, args[1], args[2], args[3:], os.Stdout))
+	case len(args) >= 4 && args[0] == "gauge":
+		return report(gauge(ctx, args[1], args[2], args[3], args[4:], os.Stdout))
 	case len(args) >= 2 && args[0] == "load":
 		return report(load(args[1:], os.Stdout))
 	case len(args) == 1 && args[0] == "poweroff":

@@ -23,7 +23,7 @@ type Options struct {
 	// for an unnamed file that vanishes with the process; or "" for memory.
 	Backing string
 	// Early is how much before its due time an answer leaves; see [Drive.Gauge].
-	Early time.Duration
+	Early Early
 	// Losable keeps what it takes to lose what is not durable; see
 	// [Drive.PowerCut]. A drive with a fault of that kind is losable anyway.
 	Losable bool
@@ -35,7 +35,7 @@ type Drive struct {
 	size     int64
 	content  *sparse.File
 	newModel func() timing.Model // nil for a drive without timing
-	early    time.Duration       // see Options
+	early    Early               // see Options
 	behind   atomic.Int64        // see lag
 	alarm    *alarm              // nil for a drive without timing
 	rec      *recorder
@@ -48,7 +48,7 @@ type Drive struct {
 	outstanding int        // taken, and done has not returned
 	depth       int        // taken and not answered
 	model       timing.Model
-	ahead       time.Duration // how much before they are due the model's answers leave
+	ahead       Early         // how much before they are due the model's answers leave
 	reached     time.Duration // the model's time; at most ahead of the clock by that
 	epoch       time.Duration // the model's time 0 on the monotonic clock
 	armed       time.Duration // when the alarm rings; 0 if it need not
@@ -148,12 +148,12 @@ func (d *Drive) Timed(on bool) {
 	if on {
 		d.change(d.newModel, d.early)
 	} else {
-		d.change(nil, 0)
+		d.change(nil, Early{})
 	}
 }
 
 // change puts another model in place, or none.
-func (d *Drive) change(newModel func() timing.Model, early time.Duration) {
+func (d *Drive) change(newModel func() timing.Model, early Early) {
 	d.mu.Lock()
 	for d.switching && !d.closed {
 		d.idle.Wait()

@@ -3,8 +3,46 @@ package drive
 import (
 	"time"
 
+	"spindle/internal/nbd"
 	"spindle/pipeline/drive/timing"
 )
+
+// Sizes at which an [Early] is gauged. The larger one is what every bus passes
+// on in one piece; USB storage takes no more than 120 KiB.
+const (
+	EarlySmall = 4 << 10
+	EarlyLarge = 64 << 10
+)
+
+// earlyMost is up to where the line through both is trusted.
+const earlyMost = 1 << 20
+
+// Early is how much before they are due answers leave, of requests of EarlySmall
+// and of EarlyLarge; moving the data costs an emulated CPU time too.
+type Early struct{ Small, Large time.Duration }
+
+// of is for a request of that many bytes. It goes on along the line through
+// both; one that would fall with the size is taken for level.
+func (e Early) of(length int64) time.Duration {
+	if e.Large <= e.Small || length <= EarlySmall {
+		return e.Small
+	}
+	return e.Small + time.Duration(float64(e.Large-e.Small)*float64(min(length, earlyMost)-EarlySmall)/(EarlyLarge-EarlySmall))
+}
+
+// soon is how much early the model's next answer leaves. With several requests
+// in the drive it is the time of small ones: the guest moves the data of one
+// while the drive is at the next. d.mu is held.
+func (d *Drive) soon() time.Duration {
+	if len(d.waiting) == 1 {
+		for _, q := range d.waiting {
+			if q.Op == nbd.Read || q.Op == nbd.Write { // the others move none
+				return d.ahead.of(q.Length)
+			}
+		}
+	}
+	return d.ahead.Small
+}
 
 // Gauge makes every request take the same time from its arrival, whatever the
 // drive's model; 0 ends that, and the drive is untimed. It serves to measure
@@ -20,10 +58,10 @@ import (
 // awake sees a single answer too early by what it did not need.
 func (d *Drive) Gauge(service time.Duration) {
 	if service == 0 {
-		d.change(nil, 0)
+		d.change(nil, Early{})
 		return
 	}
-	d.change(func() timing.Model { return &steady{service: service} }, 0)
+	d.change(func() timing.Model { return &steady{service: service} }, Early{})
 }
 
 // maxLag is how far the clock may be ahead of the model's time: half a

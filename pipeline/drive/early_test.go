@@ -13,8 +13,8 @@ import (
 // is short of its time. That it is not slower is a matter of the host.
 func TestEarly(t *testing.T) {
 	const service, early, n = 8 * time.Millisecond, 3 * time.Millisecond, 5
-	d := make1(t, small, Options{Early: early})
-	d.change(func() timing.Model { return &steady{service: service} }, early)
+	d := make1(t, small, Options{Early: Early{Small: early}})
+	d.change(func() timing.Model { return &steady{service: service} }, Early{Small: early})
 	began := time.Now()
 	var first time.Duration
 	for range n {
@@ -43,8 +43,8 @@ func TestEarly(t *testing.T) {
 // never counts as answered before it came.
 func TestEarlyCache(t *testing.T) {
 	const service, early, n = 100 * time.Microsecond, 3 * time.Millisecond, 50
-	d := make1(t, small, Options{Early: early})
-	d.change(func() timing.Model { return &steady{service: service} }, early)
+	d := make1(t, small, Options{Early: Early{Small: early}})
+	d.change(func() timing.Model { return &steady{service: service} }, Early{Small: early})
 	for range n {
 		answered := make(chan error, 1)
 		d.Submit(&nbd.Request{Op: nbd.Read, Data: make([]byte, 4096), Length: 4096}, func(err error) { answered <- err })
@@ -77,7 +77,7 @@ func TestLag(t *testing.T) {
 		const service = 8 * time.Millisecond
 		d := make1(t, small, Options{})
 		m := &noting{steady: steady{service: service}}
-		d.change(func() timing.Model { return m }, 0)
+		d.change(func() timing.Model { return m }, Early{})
 		answered := make(chan error, 1)
 		read := func() {
 			d.Submit(&nbd.Request{Op: nbd.Read, Data: make([]byte, 4096), Length: 4096}, func(err error) { answered <- err })
@@ -104,6 +104,30 @@ func TestLag(t *testing.T) {
 		}
 		if earliest := now - min(held, maxLag); held > 0 && second > earliest {
 			t.Errorf("held for %v: the second came at %v in the model and at %v by the clock: want at most %v", held, second, now, earliest)
+		}
+	}
+}
+
+func TestEarlyOf(t *testing.T) {
+	const ms = time.Millisecond
+	e := Early{Small: 2 * ms, Large: 3 * ms}
+	for _, tt := range []struct {
+		e      Early
+		length int64
+		want   time.Duration
+	}{
+		{e, 512, 2 * ms},
+		{e, 4 << 10, 2 * ms},
+		{e, 34 << 10, 2500 * time.Microsecond}, // half of the way
+		{e, 64 << 10, 3 * ms},
+		{e, 124 << 10, 4 * ms}, // as far again
+		{e, 1 << 20, 19 * ms},  // 1020/60 times the way
+		{e, 32 << 20, 19 * ms}, // no further than that
+		{Early{Small: 2 * ms}, 1 << 20, 2 * ms},
+		{Early{}, 1 << 20, 0},
+	} {
+		if got := tt.e.of(tt.length); got != tt.want {
+			t.Errorf("%+v of %d: %v, want %v", tt.e, tt.length, got, tt.want)
 		}
 	}
 }

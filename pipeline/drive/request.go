@@ -85,7 +85,7 @@ func (d *Drive) arm() {
 	if !ok {
 		return
 	}
-	if at := d.epoch + due - d.ahead; at != d.armed {
+	if at := d.epoch + due - d.soon(); at != d.armed {
 		d.armed = at
 		d.alarm.set(at)
 	}
@@ -99,12 +99,13 @@ func (d *Drive) ring() {
 		return
 	}
 	d.armed = 0
-	d.advance(monotonic() - d.epoch + d.ahead)
+	ahead := d.soon()
+	d.advance(monotonic() - d.epoch + ahead)
 	answers := make([]*request, len(d.batch))
 	for i, c := range d.batch {
 		q := d.waiting[c.ID]
 		delete(d.waiting, c.ID)
-		q.planned = d.epoch + c.At - d.ahead
+		q.planned = d.epoch + c.At - ahead
 		q.due = max(q.planned, q.arrived)
 		d.rec.served(max(d.epoch+c.Start-q.arrived, 0), c.At-c.Start)
 		answers[i] = q

@@ -120,6 +120,14 @@ type Drive struct {
 	// EarlySeconds is how much before it was due each answer left, to make up
 	// for what the guest was found to take until it noticed.
 	EarlySeconds float64 `json:"early_s,omitempty"`
+	// EarlyLargeSeconds is the same for requests of 64 KiB; the other one is for
+	// those of 4 KiB. 0 in runs of old, in which it was the same for all.
+	EarlyLargeSeconds float64 `json:"early_64k_s,omitempty"`
+}
+
+// Early notes how much early answers left, of small requests and of large ones.
+func (d *Drive) Early(small, large time.Duration) {
+	d.EarlySeconds, d.EarlyLargeSeconds = small.Seconds(), large.Seconds()
 }
 
 // Param is one parameter of a drive model. Text is what a person reads;

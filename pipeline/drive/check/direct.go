@@ -156,7 +156,7 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 
 // with runs f while a fresh drive is served.
 func (b *bench) with(ctx context.Context, early time.Duration, f func() error) (err error) {
-	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: early})
+	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: drive.Early{Small: early}})
 	if err != nil {
 		return err
 	}

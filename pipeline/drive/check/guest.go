@@ -13,6 +13,10 @@ import (
 // guestDepth is how many requests QEMU's NBD client passes on at a time.
 const guestDepth = 16
 
+// usbBlock is what a guest asks of USB storage in one piece, which takes no
+// more than 120 KiB: more would be requests that the model was not asked about.
+const usbBlock = 64 * unit.KiB
+
 // GuestBound is what the error in an emulated guest may be at depth 1.
 const GuestBound = 0.06
 
@@ -22,7 +26,13 @@ func GuestLoads(s drive.Spec) ([]Load, error) {
 	if err != nil {
 		return nil, err
 	}
-	return loads(min(dev.QueueDepth, guestDepth)), nil
+	list := loads(min(dev.QueueDepth, guestDepth))
+	for i := range list {
+		if list[i].Bytes && dev.Bus == drive.USB {
+			list[i].Block = usbBlock
+		}
+	}
+	return list, nil
 }
 
 // Expect is what the model does under a load in virtual time, for as long as the
