@@ -94,7 +94,7 @@ func (r Result) verdict() string {
 	ends := fmt.Sprintf("Between %s and %s", text.Clean(r.GoodRev), text.Clean(r.BadRev))
 	change := ""
 	if r.Change != nil {
-		change = fmt.Sprintf("%s changes %s by %s (95%s%% interval %s to %s): %s", ends, text.Clean(r.Metric.Name), signed(r.Change.Share), text.NBSP, signed(r.Change.Low), signed(r.Change.High), where)
+		change = fmt.Sprintf("%s, %s changed by %s (95%s%% interval %s to %s): %s", ends, text.Clean(r.Metric.Name), signed(r.Change.Share), text.NBSP, signed(r.Change.Low), signed(r.Change.High), where)
 	}
 	switch r.Kind {
 	case "found":
@@ -267,7 +267,7 @@ func (r Result) measured(w *writer) {
 	items := []string{
 		fmt.Sprintf("history: %s..%s of %s, %d commits", r.Good.Short(), r.Bad.Short(), text.Clean(r.Repo), n),
 		fmt.Sprintf("boots: %d of the ends, %d to search, %d to confirm; %s from first to last", r.Boots.Ends, r.Boots.Search, r.Boots.Confirm, progress.About(time.Duration(r.Seconds*float64(time.Second)))),
-		fmt.Sprintf("kernels: %d made; %d of them were, but for their names, one that was there and took its samples; %d commits skipped", r.Boots.Kernels, r.Boots.Twins, r.Boots.Skipped),
+		fmt.Sprintf("kernels: %d, of which %d differ from another one in their names only and share its samples; %d commits skipped", r.Boots.Kernels, r.Boots.Twins, r.Boots.Skipped),
 		"workload: " + text.Clean(r.Workload) + ", " + text.Clean(r.Condition.String()),
 	}
 	if len(r.Paths) > 0 {
