@@ -143,7 +143,7 @@ func (env Env) Worktree(ctx context.Context, dir string) (Base, error) {
 	}
 	b := Base{Name: dir}
 	args := []string{"add", "--all"}
-	head, excludes := "", "/dev/null"
+	head, excludes, tracked := "", "/dev/null", ""
 	top, err := git{at: dir, args: []string{"rev-parse", "--show-toplevel"}}.run(ctx)
 	if err == nil && top == dir {
 		t, err := open(ctx, dir)
@@ -159,6 +159,9 @@ func (env Env) Worktree(ctx context.Context, dir string) (Base, error) {
 		}
 		if own := filepath.Join(t.common, "info", "exclude"); exists(own) {
 			excludes = own
+		}
+		if tracked, err = (git{at: dir, args: []string{"ls-files", "--cached", "-z"}}).run(ctx); err != nil {
+			return Base{}, fmt.Errorf("read tree %s: %w", dir, err)
 		}
 	} else {
 		for _, built := range []string{".config", "include/config", "vmlinux", "linux"} {
@@ -183,18 +186,49 @@ func (env Env) Worktree(ctx context.Context, dir string) (Base, error) {
 	defer unlock()
 	// A process that was killed leaves git's own lock.
 	os.Remove(index + ".lock")
-	in := func(args ...string) (string, error) {
-		return git{dir: b.Repo.Dir, at: dir, env: []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir},
+	in := func(input string, args ...string) (string, error) {
+		return git{dir: b.Repo.Dir, at: dir, env: []string{"GIT_INDEX_FILE=" + index, "GIT_WORK_TREE=" + dir}, in: strings.NewReader(input),
 			args: append([]string{"-c", "core.bare=false", "-c", "core.excludesFile=" + excludes}, args...)}.run(ctx)
 	}
-	if _, err := in(args...); err != nil {
-		return Base{}, fmt.Errorf("read tree %s: %w", dir, err)
-	}
-	id, err := in("write-tree")
+	id, err := func() (string, error) {
+		// What is tracked counts, ignored or not: the .gitignore of Debian's
+		// source names all of it.
+		if _, err := in(tracked, "update-index", "--add", "--remove", "-z", "--stdin"); err != nil {
+			return "", err
+		}
+		if _, err := in("", args...); err != nil {
+			return "", err
+		}
+		if head != "" {
+			ignored, err := in("", "ls-files", "--cached", "--ignored", "--exclude-standard", "-z")
+			if err != nil {
+				return "", err
+			}
+			if _, err := in(without(ignored, tracked), "update-index", "--force-remove", "-z", "--stdin"); err != nil {
+				return "", err
+			}
+		}
+		return in("", "write-tree")
+	}()
 	if err != nil {
 		return Base{}, fmt.Errorf("read tree %s: %w", dir, err)
 	}
 	return b.wrap(ctx, head, id)
+}
+
+// without takes names out of a list; both have a zero byte behind each.
+func without(list, names string) string {
+	drop := map[string]bool{}
+	for name := range strings.SplitSeq(names, "\x00") {
+		drop[name] = true
+	}
+	var out strings.Builder
+	for name := range strings.SplitSeq(list, "\x00") {
+		if name != "" && !drop[name] {
+			out.WriteString(name + "\x00")
+		}
+	}
+	return out.String()
 }
 
 func exists(path string) bool { _, err := os.Lstat(path); return err == nil }

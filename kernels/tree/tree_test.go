@@ -531,6 +531,46 @@ func mustTree(t *testing.T, b Base) string {
 	return id
 }
 
+// A file that is tracked is source, also where .gitignore names it, as Debian's
+// names all of a kernel. One that is ignored later on is none any more.
+func TestWorktreeIgnored(t *testing.T) {
+	env := testEnv(t)
+	u := newUser(t)
+	u.write(".gitignore", "/*\n")
+	u.git("commit", "-q", "-a", "-m", "ignore all")
+	u.write("mm/vmscan.c", "changed\n")
+	u.write("new.c", "ignored\n")
+	u.write("forced.c", "ignored, and added all the same\n")
+	u.git("add", "-f", "forced.c")
+	files := func(b Base) string {
+		t.Helper()
+		names, err := b.Repo.git(t.Context(), "ls-tree", "-r", "--name-only", b.Commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	b, err := env.Worktree(t.Context(), u.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const all = ".gitignore\nMakefile\nforced.c\nmm/page-writeback.c\nmm/vmscan.c"
+	if d := cmp.Diff(all, files(b)); d != "" {
+		t.Error(d)
+	}
+	if text, _ := b.Repo.git(t.Context(), "cat-file", "blob", b.Commit+":mm/vmscan.c"); text != "changed" {
+		t.Errorf("a changed file is %q", text)
+	}
+	u.git("rm", "-q", "--cached", "forced.c")
+	os.Remove(filepath.Join(u.dir, "mm/vmscan.c"))
+	if b, err = env.Worktree(t.Context(), u.dir); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(".gitignore\nMakefile\nmm/page-writeback.c", files(b)); d != "" {
+		t.Error(d)
+	}
+}
+
 // Files that are the same in two commits keep their times.
 func TestCheckoutKeepsTimes(t *testing.T) {
 	env := testEnv(t)
