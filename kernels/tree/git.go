@@ -36,7 +36,7 @@ var config = []string{
 	"core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
 	"core.fsmonitor=false", "core.untrackedCache=false", "core.splitIndex=false",
 	"core.autocrlf=false", "core.safecrlf=false", "core.fileMode=true", "core.symlinks=true", "core.quotePath=true",
-	"core.logAllRefUpdates=false", "core.compression=1", "core.preloadIndex=true",
+	"core.logAllRefUpdates=false", "core.compression=1", "core.preloadIndex=true", "checkout.workers=0",
 	"gc.auto=0", "maintenance.auto=false", "commit.gpgSign=false", "safe.directory=*", "init.defaultBranch=main",
 	"advice.detachedHead=false", "protocol.file.allow=always", "diff.noprefix=false", "diff.renames=false",
 	"am.keepcr=false", "apply.whitespace=nowarn", "apply.ignoreWhitespace=no", "mailinfo.scissors=false",
