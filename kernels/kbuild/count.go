@@ -107,7 +107,8 @@ func (w *walker) object(dir, name string, parts map[string][]string, depth int) 
 // read takes the entries of a Makefile's lists, and fills what objects are made
 // of.
 func (w *walker) read(text string, parts map[string][]string) (entries []string) {
-	var off []bool // open conditionals: does their branch not apply
+	var off []bool  // open conditionals: does their branch not apply
+	var told []bool // are they about a symbol; of others both branches are taken
 	skip := func() bool {
 		for _, o := range off {
 			if o {
@@ -123,10 +124,11 @@ func (w *walker) read(text string, parts map[string][]string) (entries []string)
 		switch {
 		case conditional.MatchString(line):
 			off = append(off, !w.holds(line))
+			told = append(told, configName.MatchString(line))
 		case strings.HasPrefix(word, "else") && len(off) > 0:
-			off[len(off)-1] = !off[len(off)-1]
+			off[len(off)-1] = told[len(told)-1] && !off[len(off)-1]
 		case strings.HasPrefix(word, "endif") && len(off) > 0:
-			off = off[:len(off)-1]
+			off, told = off[:len(off)-1], told[:len(told)-1]
 		}
 		m := assignment.FindStringSubmatch(line)
 		if m == nil || skip() {
