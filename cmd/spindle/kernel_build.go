@@ -73,6 +73,7 @@ func kernelBuild(ctx context.Context, a *app, f *flags, args []string) error {
 	}
 	k, err := kernels.Make(ctx, env, s)
 	if err != nil {
+		a.evidence(err)
 		return err
 	}
 	where := k.Dir
@@ -89,6 +90,19 @@ func kernelBuild(ctx context.Context, a *app, f *flags, args []string) error {
 	a.log.Printf("%s: %s", k.Version, k.Source)
 	_, err = fmt.Fprintln(a.stdout, where)
 	return err
+}
+
+// evidence shows what an error rests on, the hunk that does not fit or what the
+// compiler said, before the error itself is told.
+func (a *app) evidence(err error) {
+	tail := strings.TrimRight(fault.Tail(err), "\n")
+	if tail == "" {
+		return
+	}
+	a.log.Clear()
+	for line := range strings.Lines(tail) {
+		fmt.Fprintf(a.stderr, "    %s\n", strings.TrimRight(line, "\n"))
+	}
 }
 
 func writeJSON(a *app, v any) error {
