@@ -15,7 +15,7 @@ import (
 // plan.
 func bisectWords() map[string]func(context.Context, *app, []string) error {
 	return map[string]func(context.Context, *app, []string) error{
-		"step": bisectStep, "report": bisectReport,
+		"step": bisectStep, "report": bisectReport, "simulate": bisectSimulate,
 	}
 }
 
