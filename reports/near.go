@@ -9,7 +9,7 @@ import (
 )
 
 // exactSize is a size or a rate in text that spindle made.
-var exactSize = regexp.MustCompile(`\b[0-9]+(?:\.[0-9]+)?(?:[kMGT]i?)?B(?:/s)?`)
+var exactSize = regexp.MustCompile(`\b[0-9]+(?:\.[0-9]+)?(?:[kKMGT]i?)?B(?:/s)?`)
 
 // longSize is from how many characters on a size is not what people write.
 const longSize = 10

@@ -127,8 +127,8 @@ func (f *FsyncTester) metrics() []record.MetricInfo {
 		{Name: "fsync max", Unit: "s", Direction: record.Lower},
 		{Name: "write max", Unit: "s", Direction: record.Lower},
 		{Name: "write sum", Unit: "s", Direction: record.Lower},
-		{Name: "fsyncs", Unit: "1", Direction: record.Higher, Resolution: 1},
-		{Name: "stalled writes", Unit: "1", Direction: record.Lower, Resolution: 1},
+		{Name: "fsyncs", Unit: "1", Direction: record.Higher},
+		{Name: "stalled writes", Unit: "1", Direction: record.Lower},
 	}
 	if f.Random != "off" {
 		ms = append(ms, record.MetricInfo{Name: "random writes", Unit: "1/s", Direction: record.Higher})

@@ -142,11 +142,7 @@ func (w *Ioperf) metrics() []record.MetricInfo {
 	ms := []record.MetricInfo{{Name: "read p99", Unit: "s", Direction: record.Lower, Primary: true}}
 	add := func(unit string, d record.Direction, names ...string) {
 		for _, n := range names {
-			m := record.MetricInfo{Name: n, Unit: unit, Direction: d}
-			if unit == "1" { // a count
-				m.Resolution = 1
-			}
-			ms = append(ms, m)
+			ms = append(ms, record.MetricInfo{Name: n, Unit: unit, Direction: d})
 		}
 	}
 	add("s", record.Lower, "read mean", "read p50", "read p95", "read p99.9", "read max")

@@ -109,7 +109,7 @@ func (w *ReadToPipe) metrics() []record.MetricInfo {
 			}
 		}
 		ms = append(ms,
-			record.MetricInfo{Name: side + "s over the wait", Unit: "1", Direction: record.Lower, Resolution: 1},
+			record.MetricInfo{Name: side + "s over the wait", Unit: "1", Direction: record.Lower},
 			record.MetricInfo{Name: side + " rate", Unit: "B/s", Direction: record.Higher},
 		)
 	}

@@ -90,7 +90,7 @@ func (w *Startup) metrics() []record.MetricInfo {
 		{Name: "start p50", Unit: "s", Direction: record.Lower, Primary: true},
 		{Name: "start mean", Unit: "s", Direction: record.Lower},
 		{Name: "start max", Unit: "s", Direction: record.Lower},
-		{Name: "starts ended at the limit", Unit: "1", Direction: record.Lower, Resolution: 1},
+		{Name: "starts ended at the limit", Unit: "1", Direction: record.Lower},
 		{Name: "read p99", Unit: "s", Direction: record.Lower},
 		{Name: "read max", Unit: "s", Direction: record.Lower},
 	}
