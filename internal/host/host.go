@@ -55,7 +55,7 @@ func Look(ctx context.Context, env Env) (Report, error) {
 	}
 	r := Report{root: env.UID == 0, CPUs: env.CPUs}
 	r.Distribution = readDistribution(env)
-	r.Needs = findNeeds(env)
+	r.Needs = findNeeds(env, r.Distribution)
 	if r.Memory, err = readMemory(fs); err != nil {
 		return Report{}, fmt.Errorf("look at host: %w", err)
 	}

@@ -30,6 +30,8 @@ type Need struct {
 
 	label string // what text calls it, where its name is too long
 	user  bool   // ordinary users need it, root does not
+
+	debian bool // apt has the package on Debian, and not on what was made of it
 }
 
 // Name gives the program's name or the file's path.
@@ -137,6 +139,8 @@ func allNeeds() []Need {
 			Packages: packages("libnbd-bin", "libnbd", "libnbd")},
 		{Program: "tidy", Use: Tests, For: "validates HTML",
 			Packages: packages("tidy", "tidy", "tidy")},
+		{Program: "chromium-headless-shell", Use: Tests, For: "shows HTML, as readers' browsers do", label: "headless Chromium", debian: true,
+			Packages: packages("chromium-headless-shell", "", ""), Hint: "Debian has it as a package; elsewhere it is Chromium's own headless_shell"},
 		{Program: "prove", Use: Tests, For: "reads TAP, a peer",
 			Packages: packages("perl", "perl-Test-Harness", "perl")},
 		{Program: "dpkg", Use: Tests, For: "compares versions, a peer",
@@ -185,9 +189,12 @@ func allNeeds() []Need {
 }
 
 // findNeeds gives the needs of whoever asks, each with its path.
-func findNeeds(env Env) []Need {
+func findNeeds(env Env, d Distribution) []Need {
 	var out []Need
 	for _, n := range allNeeds() {
+		if n.debian && d.ID != "debian" {
+			n.Packages = nil
+		}
 		if n.user && env.UID == 0 {
 			continue
 		}
