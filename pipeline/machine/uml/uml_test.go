@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"spindle/images"
 	"spindle/internal/fault"
@@ -200,6 +201,23 @@ func TestSpin(t *testing.T) {
 	log, _ := os.ReadFile(filepath.Join(cfg.Dir, machine.ConsoleLog))
 	if rep.Ending.Reason != machine.Stopped || rep.Spins < 5 || !strings.Contains(string(log), "spindle: spun for 1") {
 		t.Errorf("%+v\n%s", rep, log)
+	}
+}
+
+// A drive of ours that fails, with the host's disk full, is no fault of the
+// kernel's, whatever that made of it.
+func TestDriveFails(t *testing.T) {
+	cfg := config(t, "job")
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("mount a small tmpfs: %v", err)
+	}
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	cfg.Drives[0].Backing = filepath.Join(dir, "disk")
+	cfg.Append = append(cfg.Append, "requests=1000") // half of them write 8 KiB
+	_, err := uml.Run(t.Context(), cfg)
+	if fault.Of(err) != fault.Machinery || fault.Reason(err) != "backing" || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("error %v", err)
 	}
 }
 
