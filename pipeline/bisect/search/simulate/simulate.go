@@ -149,7 +149,7 @@ func (c Case) passFail(ctx context.Context, n int, seed uint64, enough float64) 
 		}
 		return p, nil
 	}
-	few := max(8, int(20/c.Cost))
+	few := max(4, int(20/c.Cost))
 	all := judges()
 	first := make([]Peer, len(all))
 	order := make([]int, len(all))
