@@ -189,8 +189,12 @@ func (a *analysis) between(base, arm string) *analysis {
 			s.samples = append(s.samples, x)
 		}
 	}
+	s.turned = "patch" // what the plan has wrong shows in all arms, not in two
 	out := analyse(s)
-	out.mistakes = a.mistakes // one arm alone may look at fault where none has a setting
+	out.mistakes = a.mistakes
+	for _, k := range out.comparisons {
+		k.mistake = len(k.broke) > 0 && !slices.ContainsFunc(k.broke, func(x record.Sample) bool { return !a.mistaken(x) })
+	}
 	return out
 }
 

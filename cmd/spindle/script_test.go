@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 //	bzimage FILE VERSION         a bzImage that says its version, and cannot boot
 //	record DIR                   a run directory with finished samples and some to do
 //	done DIR                     a run directory with nothing to do
+//	nights DIR N                 run directories DIR/0 to DIR/N-1, a day apart, slower from the sixth on
+//	measured DIR N               the run that a series' directory lacks, in which patch N is slower
 //
 // and the conditions [apt] (doctor can install here), [keyring] (this host has
 // the keys of Debian's archive), [kvm] (/dev/kvm opens) and [root]. The cache directory is $WORK/cache,
@@ -58,6 +60,7 @@ func script(t *testing.T, dir string) testscript.Params {
 		Condition: condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "fake": fake, "bzimage": bzimage, "record": recordRun, "done": doneRun,
+			"nights": nightRuns, "measured": measuredSeries,
 		},
 	}
 }

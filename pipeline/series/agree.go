@@ -3,6 +3,7 @@ package series
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -35,6 +36,9 @@ func agree(env pipeline.Env, run string, reuse *reports.Reuse) (dropped int, err
 	samples, err := r.Samples()
 	if err != nil {
 		return 0, err
+	}
+	if !slices.ContainsFunc(samples, isBorrowed) {
+		return 0, nil // they went before
 	}
 	reuse.Notes, reuse.Kept = nil, 0
 	all := false // send all back
