@@ -43,12 +43,20 @@ const nullDraws = 9999
 //
 // A permutation test, as E-divisive has it, would ask nothing of the noise; its
 // price is that eight runs are the fewest that can show anything at 5 %, and a
-// dozen conditions want a dozen runs. TestChangePointsSimulated holds the rates.
+// dozen conditions want a dozen runs. False change points, in % of 2000
+// sequences without one (standard error 0.5), at a level of 5 %:
 //
-// What it does not promise: runs whose noise resembles that of the run before
-// look like steps. With a correlation of 0.5 between neighbours 30 % of
-// histories of 12 runs without a change show one; a host that drifts for days
-// makes such runs.
+//	noise                         n = 6   n = 12   n = 40
+//	normal                         2.6     5.3      4.0
+//	lognormal (sd 0.5)             2.5     5.3      7.3
+//	bimodal                        8.7     5.2      3.5
+//	heavy tails (t, 3 df)          2.2     4.5      8.7
+//	like the one before (r = 0.5)  6.8    26.8     54.9
+//
+// A change of three standard deviations in the middle of 12 was found in 91 %.
+// The last row is what it does not promise: runs whose noise resembles that of
+// the run before look like steps, and a host that drifts for days makes such
+// runs.
 func ChangePoints(values []float64, level float64) []ChangePoint {
 	f := finder{values: values, level: level, null: map[null][]float64{}}
 	f.search(0, len(values))
