@@ -70,7 +70,7 @@ func newStory(t *testing.T) *story {
 // begin makes the first commit, of what is in the directory and two files more.
 func (s *story) begin() *story {
 	s.git("init", "--quiet", "-b", "main", ".")
-	s.write("kernel", strings.Repeat("code\n", 20))
+	s.write("code", strings.Repeat("code\n", 20))
 	s.write("docs", "words\n")
 	s.commit("base", "begin")
 	return s
@@ -126,20 +126,20 @@ func (s *story) docs(n int) {
 // code adds so many commits that change the kernel and not what it measures.
 func (s *story) code(n int) {
 	for range n {
-		s.write("kernel", s.read("kernel")+fmt.Sprintf("code %d\n", s.n))
+		s.write("code", s.read("code")+fmt.Sprintf("code %d\n", s.n))
 		s.commit("", fmt.Sprintf("mm: other code, %d", s.n))
 	}
 }
 
 // replace changes a line of the kernel; the old text "" adds one at the top.
 func (s *story) replace(name, subject, from, to string) {
-	text := s.read("kernel")
+	text := s.read("code")
 	if from == "" {
 		text = to + text
 	} else {
 		text = strings.Replace(text, from, to, 1)
 	}
-	s.write("kernel", text)
+	s.write("code", text)
 	s.commit(name, subject)
 }
 
@@ -249,7 +249,7 @@ func (b *bench) lab() Lab {
 var errMissing = errors.New("no such kernel")
 
 func (b *bench) build(ctx context.Context, commit, patch string) (Kernel, error) {
-	text, err := b.repo.git(ctx, "show", commit+":kernel")
+	text, err := b.repo.git(ctx, "show", commit+":code")
 	if err != nil {
 		return Kernel{}, err
 	}
@@ -263,11 +263,11 @@ func (b *bench) build(ctx context.Context, commit, patch string) (Kernel, error)
 	if parseKernel(text).broken {
 		return Kernel{}, fault.New(fault.Kernel, "build", errors.New("build kernel: mm/vmscan.c:12: error: undeclared"))
 	}
-	dir, err := os.MkdirTemp(b.work, "kernel")
+	dir, err := os.MkdirTemp(b.work, "code")
 	if err != nil {
 		return Kernel{}, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kernel"), []byte(text), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "code"), []byte(text), 0o644); err != nil {
 		return Kernel{}, err
 	}
 	h := fnv.New64()
@@ -287,7 +287,7 @@ func (b *bench) sample(ctx context.Context, k Kernel, block int, dir string) (Re
 		return Result{}, context.Canceled
 	}
 	b.boots[k.Commit]++
-	text, err := os.ReadFile(filepath.Join(k.Artifact, "kernel"))
+	text, err := os.ReadFile(filepath.Join(k.Artifact, "code"))
 	if err != nil {
 		return Result{}, errMissing
 	}
@@ -497,7 +497,7 @@ func TestEndPanics(t *testing.T) {
 // With paths only the commits that touch them are candidates.
 func TestPaths(t *testing.T) {
 	s := usual(t)
-	h, err := repo{s.dir}.readHistory(t.Context(), s.names["base"], s.names["bad"], []string{"kernel"})
+	h, err := repo{s.dir}.readHistory(t.Context(), s.names["base"], s.names["bad"], []string{"code"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -509,7 +509,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%s %q is in", c.Short(), c.Subject)
 		}
 	}
-	f, err := hunt(t, s, &bench{noise: 0.01}, t.TempDir(), "kernel")
+	f, err := hunt(t, s, &bench{noise: 0.01}, t.TempDir(), "code")
 	if err != nil {
 		t.Fatal(err)
 	}

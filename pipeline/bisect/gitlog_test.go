@@ -55,14 +55,14 @@ func TestGitLogPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := Start{Good: s.names["base"], Bad: s.names["bad"], Paths: []string{"kernel", "it's here"}}
+	start := Start{Good: s.names["base"], Bad: s.names["bad"], Paths: []string{"code", "it's here"}}
 	file := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(file, gitLog(newState(start, fixedClock()), h, nil), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s.git("bisect", "replay", file)
 	own := s.git("bisect", "log")
-	if line, _, _ := strings.Cut(own[strings.Index(own, "git bisect start"):], "\n"); !strings.Contains(line, `'kernel' 'it'\''s here'`) {
+	if line, _, _ := strings.Cut(own[strings.Index(own, "git bisect start"):], "\n"); !strings.Contains(line, `'code' 'it'\''s here'`) {
 		t.Errorf("git read %q", line)
 	}
 }

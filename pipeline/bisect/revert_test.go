@@ -29,7 +29,7 @@ func TestRevert(t *testing.T) {
 	}
 	for _, test := range []struct{ name, why string }{
 		{"clean", ""}, {"odd", ""}, {"merge", ""},
-		{"hidden", "it does not revert cleanly: conflict in kernel"},
+		{"hidden", "it does not revert cleanly: conflict in code"},
 	} {
 		dir := t.TempDir()
 		before := s.git("count-objects", "-v")

@@ -134,7 +134,7 @@ func (w *whole) kconfig(fragment string) {
 	w.put(w.dir, "Kconfig", b.String())
 }
 
-// makefile has make put the tree's file kernel behind a program.
+// makefile has make put the tree's file code behind a program.
 func (w *whole) makefile() {
 	fake := filepath.Join(w.work, "fake")
 	w.run("go", "build", "-o", fake, filepath.Join("..", "machine", "uml", "testdata", "fake"))
@@ -147,8 +147,8 @@ func (w *whole) makefile() {
 	if !strings.Contains(string(text), was) {
 		w.t.Fatal("the miniature kernel's Makefile is not what it was")
 	}
-	is := "\t@if grep -q '^broken' kernel; then echo 'mm/vmscan.c:12:9: error: undeclared'; exit 1; fi\n" +
-		"\t@{ cat " + fake + "; printf '\\n#kernel\\n'; cat kernel; echo \"#version $(KBUILD_BUILD_VERSION)\"; } > $@; chmod +x $@\n"
+	is := "\t@if grep -q '^broken' code; then echo 'mm/vmscan.c:12:9: error: undeclared'; exit 1; fi\n" +
+		"\t@{ cat " + fake + "; printf '\\n#kernel\\n'; cat code; echo \"#version $(KBUILD_BUILD_VERSION)\"; } > $@; chmod +x $@\n"
 	w.put(w.dir, "Makefile", strings.Replace(string(text), was, is, 1))
 }
 
