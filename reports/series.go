@@ -66,7 +66,6 @@ type Gate struct {
 	a       *analysis // of the whole run; nil where nothing could be measured
 	patches []gated
 	whole   []*comparison // the last arm against the base
-	notes   notes
 }
 
 // gated is what became of one patch.

@@ -78,11 +78,9 @@ func gitLog(s *State, h *History, posterior []float64) []byte {
 		}
 		told[i] = true
 	}
-	if posterior != nil {
-		for i, p := range posterior {
-			if p >= surely {
-				fmt.Fprintf(&b, "# first bad commit: [%s] %s\n", h.Commits[i].ID, h.Commits[i].Subject)
-			}
+	for i, p := range posterior {
+		if p >= surely {
+			fmt.Fprintf(&b, "# first bad commit: [%s] %s\n", h.Commits[i].ID, h.Commits[i].Subject)
 		}
 	}
 	return b.Bytes()
