@@ -3,6 +3,7 @@ package pipeline
 import (
 	"embed"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -25,5 +26,6 @@ func EmbeddedNames() []string {
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 	}
+	slices.Sort(names) // without the suffix, which sorts after a dash
 	return names
 }

@@ -111,13 +111,13 @@ drives:
 		offset, length := j.Range(dev.Size)
 		fmt.Fprintf(&b, "  - name: %s\n    fio:\n      on: device\n      options:\n", loadName(i))
 		// What fio computes between two requests is the emulated CPU's time, and
-		// would be held against the drive: the plainest engine, and no stamps.
+		// would be held against the drive: the plainest engine.
 		engine := "libaio"
 		if j.Depth == 1 {
 			engine = "psync"
 		}
 		for _, x := range [][2]string{
-			{"ioengine", engine}, {"gtod_reduce", "1"}, {"direct", "1"}, {"rw", j.RW}, {"bs", fmt.Sprint(int64(j.Block))}, {"iodepth", fmt.Sprint(j.Depth)},
+			{"ioengine", engine}, {"direct", "1"}, {"rw", j.RW}, {"bs", fmt.Sprint(int64(j.Block))}, {"iodepth", fmt.Sprint(j.Depth)},
 			{"runtime", fmt.Sprint(int(seconds.Seconds()))}, {"offset", fmt.Sprint(int64(offset))}, {"size", fmt.Sprint(int64(length))},
 			{"norandommap", "1"}, {"zero_buffers", "1"},
 		} {

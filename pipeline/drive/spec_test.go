@@ -83,24 +83,24 @@ func TestDevice(t *testing.T) {
 		want Device
 	}{
 		// 976773168 sectors, less what is beyond the last whole 4 KiB.
-		{Spec{Profile: "sata-7200"}, Device{Size: 976773168 * 512, Bus: AHCI, Rotation: 7200, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "sata-7200"}, Device{Size: 976773168 * 512, Capacity: 976773168 * 512, Bus: AHCI, Rotation: 7200, QueueDepth: 31, WriteCache: true}},
 		{Spec{Profile: "sata-7200", QueueDepth: 1, Bus: VirtioSCSI, Size: 1 << 30, WriteCache: "off"},
-			Device{Size: 1 << 30, Bus: VirtioSCSI, Rotation: 7200, QueueDepth: 1}},
-		{Spec{Profile: "raw"}, Device{Size: 1 << 40, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
-		{Spec{Profile: "ssd-sata"}, Device{Size: 488397168 * 512 / 4096 * 4096, Bus: AHCI, Rotation: 1, QueueDepth: 31, WriteCache: true}},
-		{Spec{Profile: "usb-25"}, Device{Size: 976773168 * 512, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true}},
-		{Spec{Profile: "nvme"}, Device{Size: 976773168 * 512, Bus: NVMe, Rotation: 1, QueueDepth: 1023, WriteCache: true}},
+			Device{Size: 1 << 30, Capacity: 976773168 * 512, Bus: VirtioSCSI, Rotation: 7200, QueueDepth: 1}},
+		{Spec{Profile: "raw"}, Device{Size: 1 << 40, Capacity: 1 << 40, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "ssd-sata"}, Device{Size: 488397168 * 512 / 4096 * 4096, Capacity: 488397168 * 512, Bus: AHCI, Rotation: 1, QueueDepth: 31, WriteCache: true}},
+		{Spec{Profile: "usb-25"}, Device{Size: 976773168 * 512, Capacity: 976773168 * 512, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true}},
+		{Spec{Profile: "nvme"}, Device{Size: 976773168 * 512, Capacity: 976773168 * 512, Bus: NVMe, Rotation: 1, QueueDepth: 1023, WriteCache: true}},
 		// Whole stripe units of each member; a cache of the controller is one.
 		{Spec{Profile: "nlsas-2t", Count: 12, RAID: "0", Controller: "perc-6e"},
-			Device{Size: 12 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 256, WriteCache: true}},
-		{Spec{Profile: "raw", Size: 1 << 30}, Device{Size: 1 << 30, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
+			Device{Size: 12 * (2000398934016 / 65536 * 65536), Capacity: 12 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 256, WriteCache: true}},
+		{Spec{Profile: "raw", Size: 1 << 30}, Device{Size: 1 << 30, Capacity: 1 << 40, Bus: AHCI, QueueDepth: 31, WriteCache: true}},
 		{Spec{Profile: "usb-25", Size: 1 << 30, Faults: []Fault{{EIO: &EIO{Length: 4096}}}},
-			Device{Size: 1 << 30, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true, Fails: true}},
+			Device{Size: 1 << 30, Capacity: 976773168 * 512, Bus: USB, Rotation: 5400, QueueDepth: 1, WriteCache: true, Fails: true}},
 		// A cache that is switched off is the controller's.
 		{Spec{Profile: "nlsas-2t", Count: 2, RAID: "1", ControllerCache: 1 << 20, WriteCache: "off", QueueDepth: 32},
-			Device{Size: 2000398934016 / 65536 * 65536, Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
+			Device{Size: 2000398934016 / 65536 * 65536, Capacity: 2000398934016 / 65536 * 65536, Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
 		{Spec{Profile: "nlsas-2t", Count: 4, RAID: "5", WriteCache: "off", QueueDepth: 32},
-			Device{Size: 3 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
+			Device{Size: 3 * (2000398934016 / 65536 * 65536), Capacity: 3 * (2000398934016 / 65536 * 65536), Bus: MegaSAS, Rotation: 7200, QueueDepth: 32}},
 	} {
 		got, err := tt.s.Device()
 		if err != nil {

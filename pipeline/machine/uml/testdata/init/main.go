@@ -52,7 +52,11 @@ func main() {
 	case "fatal":
 		must(fmt.Errorf("this is a test"))
 	case "panic":
-		must(os.WriteFile("/proc/sysrq-trigger", []byte("c"), 0))
+		// A kernel for User Mode Linux need not have sysrq.
+		must(os.WriteFile("/proc/sys/kernel/hung_task_panic", []byte("1"), 0))
+		word, _ := mailbox()
+		word("ready")
+		write(find("d0"))
 	case "asleep":
 		// Nothing but this program, and it waits for what does not come.
 		unix.Pause()
