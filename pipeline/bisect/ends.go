@@ -57,7 +57,9 @@ func (f *Finder) ends(ctx context.Context) (bool, error) {
 				return false, err
 			}
 		}
-		e := f.state.Ends(f.history)
+		// A bisection that goes on has later blocks already; a look at those here
+		// would be one that nobody paid for.
+		e := f.state.endsUntil(f.history, block)
 		rule := stat.Auto{Most: endsMost, See: endsSee}
 		if !slices.Contains(rule.Looks(), block) {
 			continue
@@ -99,13 +101,16 @@ func (s *State) inPhase(phase string, block int) (n int) {
 }
 
 // Ends judges the first phase.
-func (s *State) Ends(h *History) Ends {
+func (s *State) Ends(h *History) Ends { return s.endsUntil(h, math.MaxInt) }
+
+// endsUntil judges the first phase as it was after that block.
+func (s *State) endsUntil(h *History, upto int) Ends {
 	good, bad := h.Good().ID, h.Bad().ID
 	e := Ends{Alike: s.Kernels[good].Alike != "" && s.Kernels[good].Alike == s.Kernels[bad].Alike}
 	by := map[int]map[string][]float64{}
 	last := 0
 	for _, x := range s.Samples {
-		if x.Phase != phaseEnds {
+		if x.Phase != phaseEnds || x.Block > upto {
 			continue
 		}
 		if by[x.Block] == nil {
@@ -157,9 +162,11 @@ func geometric(v []float64) float64 {
 }
 
 // sound refuses a host on which a kernel differs from itself by half as much as
-// the ends do, or more.
+// the ends do, or more. Where the ends do not differ nothing is claimed, and
+// there is nothing to refuse: one comparison in twenty of a kernel with itself
+// says by chance that it differs.
 func (e Ends) sound() error {
-	if e.Same == nil || !claimed(*e.Same) || math.Abs(math.Log1p(e.Same.Change)) < math.Abs(math.Log1p(e.Change.Change))/2 {
+	if e.Same == nil || !claimed(e.Change) || !claimed(*e.Same) || math.Abs(math.Log1p(e.Same.Change)) < math.Abs(math.Log1p(e.Change.Change))/2 {
 		return nil
 	}
 	return &fault.Error{Kind: fault.Machinery, Reason: "unsteady",

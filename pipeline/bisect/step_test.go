@@ -72,6 +72,15 @@ func stepOf(ctx context.Context, b *bench, dir, into, good, head, bad string) (S
 	return f.side(ctx)
 }
 
+// runs is the last commit up to that one that builds and boots.
+func (s *story) runs(rev string) string {
+	for ; ; rev += "^" {
+		if k := parseKernel(s.git("show", rev+":code")); !k.broken && !k.panics {
+			return s.git("rev-parse", rev)
+		}
+	}
+}
+
 // Steps over one set of ends: each reads the log of those before.
 func TestStep(t *testing.T) {
 	s := usual(t)
@@ -86,7 +95,7 @@ func TestStep(t *testing.T) {
 		s.names["culprit"]:                         IsBad,
 		s.git("rev-parse", s.names["culprit"]+"^"): IsGood,
 		s.git("rev-parse", s.names["bad"]+"~3"):    IsBad,
-		s.git("rev-parse", s.names["bad"]+"~30"):   IsGood,
+		s.runs(s.names["culprit"] + "~4"):          IsGood,
 	}
 	for _, c := range h.Commits {
 		if c.Subject == "mm: half a change" || c.Subject == "mm: check at boot" {
