@@ -85,35 +85,12 @@ func (o Options) Args() ([]string, error) {
 // Role takes over a process that was started as one of this program's: args are
 // without the program's own name. ok is false if they name something else.
 func Role(ctx context.Context, self []string, args []string) (code int, ok bool) {
-	if len(args) < 2 || args[0] != mainRole && args[0] != memberRole {
-		return 0, false
-	}
-	var o Options
-	err := json.Unmarshal([]byte(args[1]), &o)
-	if err == nil {
-		err = o.check()
-	}
-	switch {
-	case err != nil:
-	case args[0] == mainRole:
-		err = Run(ctx, o, self, os.Stdout)
-	case len(args) != 4:
-		err = errors.New("which process, and which round?")
-	default:
-		var index, round int
-		index, err = strconv.Atoi(args[2])
-		if err == nil {
-			round, err = strconv.Atoi(args[3])
-		}
-		if err == nil {
-			err = member(ctx, o, index, round)
-		}
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", args[0], err)
-		return 1, true
-	}
-	return 0, true
+	return crew.Rounds[Options]{
+		Name:   mainRole,
+		Check:  Options.check,
+		Lead:   func(o Options) error { return Run(ctx, o, self, os.Stdout) },
+		Member: func(o Options, index, round int) error { return member(ctx, o, index, round) },
+	}.Role(args)
 }
 
 // place gives the path of a file of a round.
