@@ -17,8 +17,11 @@ func TestRounds(t *testing.T) {
 			}
 			return nil
 		},
-		Lead:   func(o options) error { did = fmt.Sprintf("lead %d", o.N); return nil },
-		Member: func(o options, index, round int) error { did = fmt.Sprintf("member %d %d %d", o.N, index, round); return nil },
+		Lead: func(o options) error { did = fmt.Sprintf("lead %d", o.N); return nil },
+		Member: func(o options, index, round int) error {
+			did = fmt.Sprintf("member %d %d %d", o.N, index, round)
+			return nil
+		},
 	}
 	for _, tt := range []struct {
 		args []string
