@@ -12,6 +12,7 @@ import (
 	"spindle/internal/progress"
 	"spindle/internal/store"
 	"spindle/kernels"
+	"spindle/pipeline/drive/timing"
 	"spindle/reports/record"
 )
 
@@ -33,6 +34,9 @@ type Env struct {
 	// NoBuild leaves kernels that are not built yet alone, and what a plan asks
 	// of them unchecked.
 	NoBuild bool
+	// Tape is given the requests of a cell's timed part as its drive gets them,
+	// where it is set and the drive is a model of ours, in real time.
+	Tape func(record.Cell, timing.Request)
 	// Begun is called with a new run before its first sample, where it is set.
 	Begun func(*record.Run) error
 }

@@ -87,6 +87,7 @@ func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell)
 		return early, err
 	}
 	defer remove()
+	env.Tape = nil
 	var r rig
 	defer r.Close()
 	if err := r.bringUp(ctx, env, k, p, 1, cell, dir); err != nil {

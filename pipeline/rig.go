@@ -16,6 +16,7 @@ import (
 	"spindle/kernels"
 	"spindle/pipeline/drive"
 	"spindle/pipeline/drive/passthrough"
+	"spindle/pipeline/drive/timing"
 	"spindle/pipeline/guest"
 	"spindle/pipeline/machine"
 	"spindle/reports/record"
@@ -111,9 +112,11 @@ func (r *rig) plug(ctx context.Context, env Env, k *Kit, p *Plan, block int, cel
 	}
 	var disks []machine.Disk
 	for i, member := range spec.Members() {
-		disk, err := r.serve(ctx, member, driveSerial(i), drive.Options{
-			Seed: r.seed + uint64(i)<<48, Backing: backings[i], Early: k.Early[name],
-		})
+		o := drive.Options{Seed: r.seed + uint64(i)<<48, Backing: backings[i], Early: k.Early[name]}
+		if env.Tape != nil {
+			o.Tape = func(q timing.Request) { env.Tape(cell, q) }
+		}
+		disk, err := r.serve(ctx, member, driveSerial(i), o)
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,9 @@ type Options struct {
 	// Losable keeps what it takes to lose what is not durable; see
 	// [Drive.PowerCut]. A drive with a fault of that kind is losable anyway.
 	Losable bool
+	// Tape is given every request of a timed part as it comes, where it is set,
+	// in the order in which the model sees them; it must not wait for anything.
+	Tape func(timing.Request)
 }
 
 // Drive is a drive at work. It starts untimed.
@@ -36,8 +39,9 @@ type Drive struct {
 	content  *sparse.File
 	newModel func() timing.Model // nil for a drive without timing
 	early    Early               // see Options
-	behind   atomic.Int64        // see lag
-	alarm    *alarm              // nil for a drive without timing
+	tape     func(timing.Request)
+	behind   atomic.Int64 // see lag
+	alarm    *alarm       // nil for a drive without timing
 	rec      *recorder
 
 	mu          sync.Mutex
@@ -69,7 +73,7 @@ func New(s Spec, o Options) (*Drive, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Drive{spec: r, size: int64(r.Size), early: o.Early, waiting: map[uint64]*request{}, rec: newRecorder()}
+	d := &Drive{spec: r, size: int64(r.Size), early: o.Early, tape: o.Tape, waiting: map[uint64]*request{}, rec: newRecorder()}
 	d.idle.L = &d.mu
 	if r.timed() {
 		if _, err := r.model(o.Seed); err != nil {

@@ -57,13 +57,17 @@ func (d *Drive) take(q *request) {
 			q.err = err
 		}
 	}
-	d.model.Arrive(d.reached, timing.Request{
+	asked := timing.Request{
 		ID:      d.lastID,
 		Op:      timingOp(q.Op),
 		LBA:     q.Offset / timing.SectorSize,
 		Sectors: q.Length / timing.SectorSize,
 		FUA:     q.FUA,
-	})
+	}
+	if d.tape != nil {
+		d.tape(asked)
+	}
+	d.model.Arrive(d.reached, asked)
 	d.arm()
 }
 

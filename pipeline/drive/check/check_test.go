@@ -140,3 +140,36 @@ func TestParse(t *testing.T) {
 		t.Errorf("%v %d %d %v", took, bytes, count, err)
 	}
 }
+
+// What the model does with the requests of a load is what it was expected to do
+// under that load, and nothing is said of requests that were cut up.
+func TestAsked(t *testing.T) {
+	spec := drive.Spec{Profile: "sata-7200"}
+	dev, err := spec.Device()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range loads(1) {
+		per, _, err := Expect(spec, j, 20*time.Second, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tape Tape
+		next := j.stream(dev.Size, 3)
+		for range int(per * 20) {
+			tape.Note(next())
+			if j.Fsync {
+				tape.Note(next())
+			}
+		}
+		seen := tape.Rewind()
+		got, err := Asked(spec, j, seen, 3)
+		if err != nil || math.Abs(got/per-1) > 0.005 {
+			t.Errorf("%s: %v, %v, expected %v", j.Name, got, err, per)
+		}
+		seen[0].Sectors += 8
+		if got, err := Asked(spec, j, seen, 3); err != nil || got != 0 {
+			t.Errorf("%s, cut up: %v, %v", j.Name, got, err)
+		}
+	}
+}

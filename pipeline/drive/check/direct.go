@@ -93,7 +93,7 @@ type bench struct {
 	dev   drive.Device
 	dir   string
 	drive *drive.Drive
-	tape  *tape
+	tape Tape
 	uri   string
 }
 
@@ -156,13 +156,12 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 
 // with runs f while a fresh drive is served.
 func (b *bench) with(ctx context.Context, early time.Duration, f func() error) (err error) {
-	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: drive.Early{Small: early}})
+	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: drive.Early{Small: early}, Tape: b.tape.Note})
 	if err != nil {
 		return err
 	}
 	defer b.drive.Close()
-	b.tape = &tape{Backend: b.drive}
-	uri, stop, err := serve(ctx, b.tape, b.drive.Export(), b.dir)
+	uri, stop, err := serve(ctx, b.drive, b.drive.Export(), b.dir)
 	if err != nil {
 		return err
 	}
@@ -203,7 +202,7 @@ func (b *bench) gauge(ctx context.Context, block unit.Size) (time.Duration, erro
 
 // one runs one load against the drive, and then in virtual time.
 func (b *bench) one(ctx context.Context, j Load) (Row, error) {
-	b.tape.rewind()
+	b.tape.Rewind()
 	b.drive.Timed(true)
 	b.drive.ResetStats()
 	took, bytes, count, err := b.fio(ctx, j, b.o.Each)
@@ -211,7 +210,7 @@ func (b *bench) one(ctx context.Context, j Load) (Row, error) {
 		return Row{}, err
 	}
 	b.drive.Timed(false)
-	seen := b.tape.rewind()
+	seen := b.tape.Rewind()
 	m, err := b.spec.Model(b.o.Seed)
 	if err != nil {
 		return Row{}, err
@@ -220,14 +219,8 @@ func (b *bench) one(ctx context.Context, j Load) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	var sent unit.Size
-	moved := 0
-	for _, q := range seen {
-		if q.Op == timing.Read || q.Op == timing.Write {
-			sent += unit.Size(q.Sectors * timing.SectorSize)
-			moved++
-		}
-	}
+	moved, sectors := moves(seen)
+	sent := unit.Size(sectors * timing.SectorSize)
 	if moved == 0 || took <= 0 || virtual <= 0 || count != moved {
 		return Row{}, fmt.Errorf("fio says %d requests in %v, and %d arrived: the load is not what it should be", count, took, moved)
 	}

@@ -35,9 +35,30 @@ func GuestLoads(s drive.Spec) ([]Load, error) {
 	return list, nil
 }
 
+// Asked is what the model does with the very requests that a guest sent, in
+// virtual time: requests a second. Which blocks chance had fio ask for in a few
+// seconds makes 2 percent and more. It is 0 where the guest's kernel cut the
+// load's requests up or put them together, as then it was not the load's depth
+// that the drive had.
+func Asked(s drive.Spec, j Load, seen []timing.Request, seed uint64) (float64, error) {
+	count, sectors := moves(seen)
+	if count == 0 || sectors*timing.SectorSize != int64(count)*int64(j.Block) {
+		return 0, nil
+	}
+	m, err := s.Model(seed)
+	if err != nil {
+		return 0, err
+	}
+	took, err := replay(m, seen, j.Depth)
+	if err != nil || took <= 0 {
+		return 0, err
+	}
+	return float64(count) / took.Seconds(), nil
+}
+
 // Expect is what the model does under a load in virtual time, for as long as the
 // load runs: requests a second, and bytes a second. The requests are of the
-// load's kind, not those that a guest will send.
+// load's kind, not those that a guest sends; see [Asked].
 func Expect(s drive.Spec, j Load, seconds time.Duration, seed uint64) (perSecond float64, rate unit.Rate, err error) {
 	dev, err := s.Device()
 	if err != nil {

@@ -5,43 +5,42 @@ import (
 	"sync"
 	"time"
 
-	"spindle/internal/nbd"
 	"spindle/pipeline/drive/timing"
 )
 
-// tape is a backend that notes what comes.
-type tape struct {
-	nbd.Backend
+// Tape notes what a drive was asked; see [drive.Options.Tape]. The zero Tape is
+// empty.
+type Tape struct {
 	mu   sync.Mutex
 	seen []timing.Request
 }
 
-func (t *tape) Submit(r *nbd.Request, done func(error)) {
-	q := timing.Request{LBA: r.Offset / timing.SectorSize, Sectors: r.Length / timing.SectorSize, FUA: r.FUA}
-	switch r.Op {
-	case nbd.Read:
-		q.Op = timing.Read
-	case nbd.Flush:
-		q.Op = timing.Flush
-	case nbd.Trim:
-		q.Op = timing.Trim
-	default:
-		q.Op = timing.Write
-	}
+// Note notes a request.
+func (t *Tape) Note(q timing.Request) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	q.ID = uint64(len(t.seen)) + 1
 	t.seen = append(t.seen, q)
-	t.mu.Unlock()
-	t.Backend.Submit(r, done)
 }
 
-// rewind gives what came since the last time.
-func (t *tape) rewind() []timing.Request {
+// Rewind gives what came since the last time.
+func (t *Tape) Rewind() []timing.Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	seen := t.seen
 	t.seen = nil
 	return seen
+}
+
+// moves counts the requests that move data, and the sectors they move.
+func moves(requests []timing.Request) (count int, sectors int64) {
+	for _, q := range requests {
+		if q.Op == timing.Read || q.Op == timing.Write {
+			sectors += q.Sectors
+			count++
+		}
+	}
+	return count, sectors
 }
 
 // replay asks a fresh model how long it takes over the requests, with depth of
