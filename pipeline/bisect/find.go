@@ -44,6 +44,11 @@ func (f *Finder) run(ctx context.Context) error {
 	if f.state.End != nil {
 		return nil
 	}
+	for _, c := range []Commit{f.history.Good(), f.history.Bad()} {
+		if s, ok := f.state.Skips[c.ID]; ok {
+			return f.stuck(s) // found out before it was resumed
+		}
+	}
 	if f.lab.Virtual {
 		f.ahead = newAhead(ctx, f.lab)
 		defer f.ahead.close()
@@ -314,6 +319,11 @@ func (f *Finder) skip(s Skip) error {
 	if err := f.note(entry{Skip: &s}); err != nil {
 		return err
 	}
+	return f.stuck(s)
+}
+
+// stuck is the error of a skip of an end; nil for another commit.
+func (f *Finder) stuck(s Skip) error {
 	for _, end := range []struct{ id, flag string }{{f.history.Good().ID, "good"}, {f.history.Bad().ID, "bad"}} {
 		if s.Commit == end.id {
 			return &fault.Error{Kind: fault.Kernel, Reason: s.Reason,

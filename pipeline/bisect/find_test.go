@@ -488,9 +488,16 @@ func TestEndPanics(t *testing.T) {
 	s.code(3)
 	s.replace("", "mm: panic", "", "panics\n")
 	s.names["bad"] = s.git("rev-parse", "HEAD")
-	_, err := hunt(t, s, &bench{noise: 0.01}, t.TempDir())
-	if fault.Of(err) != fault.Kernel || !strings.Contains(fmt.Sprint(err), "bad end") {
-		t.Errorf("%v", err)
+	// Gone on with, it is the same as the first time and no answer.
+	dir := t.TempDir()
+	for range 2 {
+		f, err := hunt(t, s, &bench{noise: 0.01}, dir)
+		if fault.Of(err) != fault.Kernel || !strings.Contains(fmt.Sprint(err), "bad end") {
+			t.Errorf("%v", err)
+		}
+		if a := f.state.Answer(f.history); a.Kind != Unfinished {
+			t.Errorf("answer %v", a.Line())
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package uml
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 
@@ -17,7 +19,13 @@ import (
 const (
 	Killed   machine.Reason = "uml-killed"   // the guest's process was killed, or crashed
 	Protocol machine.Reason = "uml-protocol" // guest and drives did not understand each other
+	Signaled machine.Reason = "uml-signaled" // somebody sent a signal to a process of the guest
 )
+
+// disturbed is what the kernel says before it kills a program, init too, because
+// its host process stopped for something that the kernel had not asked for
+// (arch/um/os-Linux/skas/process.c). SIGSTOP and SIGCONT from outside do that.
+const disturbed = "wait_stub_done : failed to wait for SIGTRAP"
 
 // conclude tells how the guest ended, from what serve found, how the process
 // ended, and the console. An error is ours.
@@ -46,6 +54,8 @@ func (r *run) conclude(ctx context.Context, served, exit error) error {
 	switch {
 	case said.Fatal != "":
 		end(machine.Fatal, said.FatalLine, "", "the guest's init gave up: %s", said.Fatal)
+	case isPanic && onConsole(path, disturbed):
+		end(Signaled, panicked.Line, "leave the guest's processes alone: kill -STOP and -CONT, or a debugger, end it", "a process of the guest was signaled from outside, and the kernel gave up: %s", panicked.Text)
 	case isPanic:
 		end(machine.Panic, panicked.Line, "", "%s", panicked.Text)
 	case r.mailbox.err != nil:
@@ -96,4 +106,10 @@ func (r *run) hang(end func(machine.Reason, int, string, string, ...any), said m
 		line = f.Line
 	}
 	end(machine.Hang, line, "", "%s", detail)
+}
+
+// onConsole says whether words are anywhere on the console.
+func onConsole(path, words string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && bytes.Contains(text, []byte(words))
 }

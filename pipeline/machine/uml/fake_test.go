@@ -159,6 +159,7 @@ func TestFakeEnds(t *testing.T) {
 	}{
 		{"off", machine.Exit, fault.Kernel, "powered itself off though nobody had told it to"},
 		{"panic", machine.Panic, fault.Kernel, "Kernel panic - not syncing: a test"},
+		{"signaled", uml.Signaled, fault.Machinery, "signaled from outside"},
 		{"fatal", machine.Fatal, fault.Machinery, "gave up: a test"},
 		{"asleep", machine.Hang, fault.Kernel, "every program in the guest sleeps for ever, from 0s of its time on"},
 		{"late", machine.Hang, fault.Kernel, "the guest was not done after 1h"},

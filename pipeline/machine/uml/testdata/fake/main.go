@@ -309,6 +309,9 @@ func main() {
 	switch mode {
 	case "off":
 		return
+	case "signaled":
+		say("wait_stub_done : failed to wait for SIGTRAP, pid = 9157, n = 9157, errno = 25, status = 0x127f")
+		say("Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b")
 	case "panic":
 		say("Oops: a test")
 		say("Kernel panic - not syncing: a test")
