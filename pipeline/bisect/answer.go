@@ -61,8 +61,8 @@ func (s *State) Answer(h *History) Answer {
 		a.Kind = NoDifference
 	case st.Kind == search.OneOf:
 		a.Kind = OneOf
-	case one && a.Confirmation != nil && a.Confirmation.Stands() && st.Kind != search.Searching:
-		a.Kind = Found
+	case one && a.Confirmation != nil && a.Confirmation.Stands():
+		a.Kind = Found // that a second change may be there too takes nothing from it
 	case s.End == nil && one && (a.Confirmation == nil || !a.Confirmation.decided()):
 	case s.End == nil && st.Kind == search.Searching:
 	case one:

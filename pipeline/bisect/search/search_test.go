@@ -395,3 +395,42 @@ func ExampleSearch() {
 	fmt.Printf("%v: commit %d, %+.0f %%\n", st.Kind, st.Culprits[0], 100*math.Expm1(st.Change))
 	// Output: found: commit 42, +16 %
 }
+
+// Samples of a real history of 67 commits in which one, number 28, made the limits
+// of dirty pages smaller: one boot in eight is far off, also at the other level.
+// However many there are, none makes a second change.
+func TestManyOutliers(t *testing.T) {
+	samples := []struct {
+		commit, block int
+		seconds       float64
+	}{
+		{0, 1, 1.3008}, {67, 1, 1.521}, {0, 2, 1.3004}, {67, 2, 1.6604}, {0, 3, 1.3036},
+		{67, 3, 1.5238}, {0, 4, 1.2914}, {67, 4, 1.5238}, {0, 5, 1.3126}, {67, 5, 2.1025},
+		{0, 6, 1.2921}, {67, 6, 1.5221}, {0, 7, 1.3091}, {67, 7, 1.4996}, {40, 1, 1.5209},
+		{20, 1, 1.3009}, {26, 1, 1.3009}, {27, 1, 1.3093}, {27, 8, 1.4555}, {28, 8, 1.5252},
+		{67, 8, 1.596}, {28, 9, 1.5221}, {67, 9, 1.5221}, {27, 9, 1.292}, {67, 10, 1.5108},
+		{27, 10, 1.3012}, {28, 10, 1.5308}, {27, 11, 1.3006}, {28, 11, 1.5004}, {67, 11, 1.9706},
+		{27, 12, 1.2908}, {28, 12, 1.5208}, {67, 12, 1.5113}, {28, 13, 1.5075}, {67, 13, 1.5075},
+		{27, 13, 1.2974}, {67, 14, 1.5254}, {27, 14, 1.536}, {28, 14, 1.5058},
+	}
+	g := Graph{Parents: [][]int{nil}}
+	for i := 1; i <= 67; i++ {
+		g.Parents = append(g.Parents, []int{i - 1})
+	}
+	s, err := New(g, Options{Good: []int{0}, Bad: 67, Least: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range samples {
+		if err := s.Observe(x.commit, x.block, math.Log(x.seconds)); err != nil {
+			t.Fatal(err)
+		}
+		st := s.State()
+		if st.Second != nil {
+			t.Errorf("after %d samples: a second change of %+.2f with probability %.2f", i+1, st.Second.Change, st.Second.Probability)
+		}
+		if i > 20 && (st.Kind != Found || !slices.Equal(st.Culprits, []int{28})) {
+			t.Errorf("after %d samples: %v %v", i+1, st.Kind, st.Culprits)
+		}
+	}
+}

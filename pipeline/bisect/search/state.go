@@ -238,7 +238,7 @@ func (s *Search) judge(st *State) {
 	if s.mass.two > suspicious {
 		return // more likely one than two, but not by enough
 	}
-	st.Culprits, st.Probability = group, p
+	st.Culprits, st.Probability = group, min(p, 1)
 	if st.Kind = OneOf; len(group) == 1 {
 		st.Kind = Found
 	}

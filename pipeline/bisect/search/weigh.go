@@ -70,6 +70,7 @@ func (s *Search) update() {
 			}
 		}
 	}
+	top, best = s.refine(top, best, total)
 	for _, c := range s.classes {
 		if c.fitted == n {
 			c.behind = best - c.log
@@ -97,6 +98,51 @@ func (s *Search) update() {
 	}
 }
 
+// near is how far behind the best a class may be and is still fitted to the end.
+const near = 30
+
+// refine fits the best class to the end, and those near it, and gives the best
+// then. One round of fitting, which is all that most classes get of many samples,
+// is a bound that the next outlier moves by more than what tells one culprit from
+// two. The start that is all normal comes beside the one of last time, which may
+// be stuck with outliers that were none.
+func (s *Search) refine(top int, best, total float64) (int, float64) {
+	n := len(s.samples)
+	if n <= fewSamples {
+		return top, best
+	}
+	done := make([]bool, len(s.classes))
+	for {
+		next := -1
+		for k, c := range s.classes {
+			if !done[k] && c.fitted == n && c.log > best-near && (next < 0 || c.log > s.classes[next].log) {
+				next = k
+			}
+		}
+		if next < 0 {
+			return top, best
+		}
+		done[next] = true
+		c := s.classes[next]
+		fresh := make([]float64, n)
+		for i := range fresh {
+			fresh[i] = 1
+		}
+		for _, soft := range [][]float64{slices.Clone(c.soft), fresh} {
+			var f fit
+			s.m.soften(&f, s.samples, len(s.blocks), c.bad, 2, soft, rounds)
+			if f.log > c.fit.log {
+				c.fit = f
+				copy(c.soft, soft)
+			}
+		}
+		c.log = math.Log(priorOne*c.prior/total) + c.fit.log
+		if c.log > best {
+			top, best = next, c.log
+		}
+	}
+}
+
 // roles are the probabilities of each class to hold the culprit, or the one of
 // the larger change of two, and to hold the other one.
 func (s *Search) roles() (first, second []float64) {
@@ -114,14 +160,17 @@ func (s *Search) roles() (first, second []float64) {
 	return first, second
 }
 
-// explain fits one class. With many samples one more changes little, and one
-// round is enough for most of them.
+// fewSamples is up to how many every class is fitted to the end.
+const fewSamples = 30
+
+// explain fits one class. With many samples one more changes little for most of
+// them, and one round is enough; see refine.
 func (s *Search) explain(c *class, columns int) {
 	n := len(s.samples)
 	for len(c.soft) < n {
 		c.soft = append(c.soft, 1)
 	}
-	if n > 30 && n%8 != 0 {
+	if n > fewSamples && n%8 != 0 {
 		s.m.soften(&c.fit, s.samples, len(s.blocks), c.bad, columns, c.soft, 1)
 		return
 	}
