@@ -85,7 +85,7 @@ func BenchmarkRandomRead(b *testing.B) {
 		}
 	}
 	b.ReportMetric(expected*1e3, "expected-ms")
-	b.ReportMetric(kit.Early["sata"].Small.Seconds()*1e3, "early-ms")
+	b.ReportMetric(kit.Early["sata"].Read.Small.Seconds()*1e3, "early-ms")
 }
 
 // BenchmarkSample shows what a sample costs beside its workload: the time until

@@ -17,16 +17,16 @@ import (
 	"spindle/reports/record"
 )
 
-// A drive is gauged with reads that all take gaugeService, long enough for the
-// guest's CPU to sleep as it does while a disk seeks. In gaugeReads the mean
+// A drive is gauged with requests that all take gaugeService, long enough for the
+// guest's CPU to sleep as it does while a disk seeks. In gaugeCount the mean
 // settles to some 3 %.
 const (
 	gaugeService = 10 * time.Millisecond
-	gaugeReads   = 100
+	gaugeCount   = 100
 )
 
 // gauge finds, for each drive with timing, how much longer than the drive takes
-// a read takes in the guest, and has the drive answer that much early. It is
+// a request takes in the guest, and has the drive answer that much early. It is
 // measured once a run, with the baseline's kernel, and is the same for all
 // arms: measured for each arm it would hide what an arm changes on that way.
 //
@@ -54,7 +54,8 @@ func (k *Kit) gauge(ctx context.Context, env Env, p *Plan) error {
 			return fmt.Errorf("gauge drive %s: %w", name, err)
 		}
 		k.Early[name] = early
-		env.Log.Printf("drive %s: answers leave %.2f ms early (of 64 KiB %.2f), which is what the guest takes to notice them", name, early.Small.Seconds()*1e3, early.Large.Seconds()*1e3)
+		env.Log.Printf("drive %s: answers to reads leave %.2f ms early (of 64 KiB %.2f), to writes %.2f (%.2f), which is what the guest takes to notice them", name, early.Read.Small.Seconds()*1e3, early.Read.Large.Seconds()*1e3,
+			early.Write.Small.Seconds()*1e3, early.Write.Large.Seconds()*1e3)
 	}
 	return nil
 }
@@ -95,16 +96,26 @@ func (k *Kit) gaugeCell(ctx context.Context, env Env, p *Plan, cell record.Cell)
 	}
 	r.drives.Gauge(gaugeService)
 	modules := kernels.ModulesFor(p.need(cell.Condition))
-	if early.Small, err = r.gauge(ctx, gaugeReads, drive.EarlySmall, modules); err != nil {
-		return early, err
+	for _, g := range []struct {
+		to          *time.Duration
+		op          string
+		count, size int
+	}{
+		{&early.Read.Small, "read", gaugeCount, drive.EarlySmall},
+		{&early.Read.Large, "read", gaugeCount / 2, drive.EarlyLarge},
+		{&early.Write.Small, "write", gaugeCount / 2, drive.EarlySmall},
+		{&early.Write.Large, "write", gaugeCount / 2, drive.EarlyLarge},
+	} {
+		if *g.to, err = r.gauge(ctx, g.op, g.count, g.size, modules); err != nil {
+			return early, err
+		}
 	}
-	early.Large, err = r.gauge(ctx, gaugeReads/2, drive.EarlyLarge, modules)
-	return early, err
+	return early, nil
 }
 
-// gauge is what the guest adds to reads of that many bytes.
-func (r *rig) gauge(ctx context.Context, reads, size int, modules []string) (time.Duration, error) {
-	args := append([]string{agent, "gauge", driveSerial(0), fmt.Sprint(reads), fmt.Sprint(size)}, modules...)
+// gauge is what the guest adds to reads or writes of that many bytes.
+func (r *rig) gauge(ctx context.Context, op string, count, size int, modules []string) (time.Duration, error) {
+	args := append([]string{agent, "gauge", driveSerial(0), op, fmt.Sprint(count), fmt.Sprint(size)}, modules...)
 	res, err := r.guest.Run(ctx, guest.Command{Line: strings.Join(args, " ")})
 	if err == nil {
 		err = res.Err()
@@ -120,11 +131,11 @@ func (r *rig) gauge(ctx context.Context, reads, size int, modules []string) (tim
 }
 
 // added gives what the guest adds to a service, as the mean without the tenth
-// of reads that took longest and the tenth that took shortest: once in a while
+// of requests that took longest and the tenth that took shortest: once in a while
 // a host does something else for many milliseconds.
 func added(took []time.Duration, service time.Duration) (time.Duration, error) {
 	if len(took) < 10 {
-		return 0, fmt.Errorf("the guest timed %d reads, too few", len(took))
+		return 0, fmt.Errorf("the guest timed %d requests, too few", len(took))
 	}
 	took = slices.Sorted(slices.Values(took))
 	cut := len(took) / 10
@@ -136,10 +147,10 @@ func added(took []time.Duration, service time.Duration) (time.Duration, error) {
 	early := sum/time.Duration(len(took)) - service
 	switch {
 	case early < 0:
-		return 0, fmt.Errorf("reads of %v took %v less by the guest's clock", service, -early)
+		return 0, fmt.Errorf("requests of %v took %v less by the guest's clock", service, -early)
 	case early > service/2:
 		return 0, &fault.Error{Kind: fault.Machinery, Reason: "guest-slow",
-			Err:  fmt.Errorf("the guest adds %v to a read of %v", early, service),
+			Err:  fmt.Errorf("the guest adds %v to a request of %v", early, service),
 			Hint: "the host is too busy to measure on, or too slow"}
 	}
 	return early, nil
@@ -149,10 +160,13 @@ func added(took []time.Duration, service time.Duration) (time.Duration, error) {
 func gauged(m record.Manifest) map[string]drive.Early {
 	early := map[string]drive.Early{}
 	for _, d := range m.Drives {
+		e := d.Early
 		early[d.Name] = drive.Early{
-			Small: time.Duration(d.EarlySeconds * float64(time.Second)),
-			Large: time.Duration(d.EarlyLargeSeconds * float64(time.Second)),
+			Read:  drive.Lead{Small: seconds(e.ReadSeconds), Large: seconds(e.ReadLargeSeconds)},
+			Write: drive.Lead{Small: seconds(e.WriteSeconds), Large: seconds(e.WriteLargeSeconds)},
 		}
 	}
 	return early
 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

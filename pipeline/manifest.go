@@ -52,7 +52,11 @@ func manifest(env Env, k *Kit, p *Plan) record.Manifest {
 	}
 	for _, name := range p.Conditions.Drive {
 		d := driveRecord(name, p.Drives[name])
-		d.Early(k.Early[name].Small, k.Early[name].Large)
+		e := k.Early[name]
+		d.Early = record.Early{
+			ReadSeconds: e.Read.Small.Seconds(), ReadLargeSeconds: e.Read.Large.Seconds(),
+			WriteSeconds: e.Write.Small.Seconds(), WriteLargeSeconds: e.Write.Large.Seconds(),
+		}
 		if disk := k.Disks[name]; disk != nil {
 			hostDisk(&d, disk)
 		}

@@ -56,7 +56,7 @@ func again(m, now record.Manifest) error {
 	drives := make([]record.Drive, len(m.Drives))
 	for i, d := range m.Drives {
 		if i < len(now.Drives) {
-			d.EarlySeconds, d.EarlyLargeSeconds = now.Drives[i].EarlySeconds, now.Drives[i].EarlyLargeSeconds
+			d.Early = now.Drives[i].Early
 		}
 		drives[i] = d
 	}

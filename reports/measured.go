@@ -190,12 +190,9 @@ func (p *page) driveItems() []string {
 		if d.QueueDepth > nbdRequests && p.manifest.Machine.Accel != "virtual" && d.Profile != "" {
 			s += fmt.Sprintf("; QEMU asks for at most %d requests at a time over NBD, so of the queue depth of %d the rest waits in QEMU", nbdRequests, d.QueueDepth)
 		}
-		if d.EarlySeconds > 0 {
-			large := ""
-			if d.EarlyLargeSeconds > d.EarlySeconds {
-				large = fmt.Sprintf(" (of 64 KiB %s)", withUnit(d.EarlyLargeSeconds, "s", 2))
-			}
-			s += fmt.Sprintf("; replies leave %s%s early, which is what the guest, gauged before the run, takes to notice them", withUnit(d.EarlySeconds, "s", 2), large)
+		if e := d.Early; e.ReadSeconds > 0 {
+			s += fmt.Sprintf("; replies leave early by what the guest, gauged before the run, takes to notice them: reads %s, writes %s",
+				early(e.ReadSeconds, e.ReadLargeSeconds), early(e.WriteSeconds, e.WriteLargeSeconds))
 		}
 		out = append(out, keep(s))
 		if len(d.Params) > 0 {
@@ -308,4 +305,13 @@ func (p *page) againItem() string {
 	}
 	s += ", started " + m.Started.UTC().Format("2006-01-02 15:04") + " UTC"
 	return keep(s)
+}
+
+// early is how much a reply leaves early, of small requests and of large ones.
+func early(small, large float64) string {
+	s := withUnit(small, "s", 2)
+	if large > small {
+		s += fmt.Sprintf(" (of 64 KiB %s)", withUnit(large, "s", 2))
+	}
+	return s
 }

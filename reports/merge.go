@@ -158,11 +158,11 @@ func kernelsDiffer(a, b record.Manifest) (out []error) {
 func drivesDiffer(a, b record.Manifest) (out []error) {
 	by := map[string]record.Drive{}
 	for _, d := range a.Drives {
-		d.Early(0, 0)
+		d.Early = record.Early{}
 		by[d.Name] = d
 	}
 	for _, d := range b.Drives {
-		d.Early(0, 0)
+		d.Early = record.Early{}
 		was, ok := by[d.Name]
 		if !ok || reflect.DeepEqual(was, d) {
 			continue

@@ -8,7 +8,7 @@
 //	                             image's OpenSSH
 //	spindle-guest job FILE       carries out a workloads.Job
 //	spindle-guest load NAME...   loads modules with what they depend on
-//	spindle-guest gauge SERIAL N [MODULE...]
+//	spindle-guest gauge SERIAL OP COUNT SIZE [MODULE...]
 //	                             times N reads of a drive
 //	spindle-guest extents FILE...
 //	                             tells in how many extents files lie
@@ -40,7 +40,7 @@ func main() {
 const usage = `usage: spindle-guest job FILE        carry out a job; its result goes into its directory
        spindle-guest mail SERIAL FILE  the same, with the host at a drive
        spindle-guest load NAME...    load kernel modules with what they depend on
-       spindle-guest gauge SERIAL COUNT [MODULE...]
+       spindle-guest gauge SERIAL OP COUNT SIZE [MODULE...]
                                      time COUNT reads of the drive with that serial
        spindle-guest extents FILE... tell in how many extents files lie
        spindle-guest sshd PORT       serve SSH on the virtio port of that name
@@ -68,8 +68,8 @@ func run(argv []string) int {
 		return report(byMail(ctx, args[1], args[2]))
 	case len(args) == 2 && args[0] == "job":
 		return report(job(ctx, args[1], os.Stdin, os.Stdout))
-	case len(args) >= 4 && args[0] == "gauge":
-		return report(gauge(ctx, args[1], args[2], args[3], args[4:], os.Stdout))
+	case len(args) >= 5 && args[0] == "gauge":
+		return report(gauge(ctx, args[1], args[2], args[3], args[4], args[5:], os.Stdout))
 	case len(args) >= 2 && args[0] == "load":
 		return report(load(args[1:], os.Stdout))
 	case len(args) == 1 && args[0] == "poweroff":

@@ -51,7 +51,7 @@ func (a *app) checkInGuest(ctx context.Context, s drives.Spec, o check.Options) 
 		return r, err
 	}
 	for _, d := range rec.Manifest().Drives {
-		r.Early = time.Duration(d.EarlySeconds * float64(time.Second))
+		r.Early = time.Duration(d.Early.ReadSeconds * float64(time.Second))
 	}
 	samples, err := rec.Samples()
 	if err != nil {

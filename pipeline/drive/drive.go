@@ -62,7 +62,7 @@ type Drive struct {
 	dead        bool                // its power was cut
 	hits        []hits              // of faults, before the present model
 
-	batch []timing.Completion // of the alarm's thread alone
+	batch []timing.Completion // of what is due; used with mu held
 }
 
 var _ nbd.Backend = (*Drive)(nil)
@@ -140,8 +140,12 @@ func (d *Drive) Submit(r *nbd.Request, done func(error)) {
 		return
 	}
 	d.take(q)
+	overdue := d.overdue()
 	d.mu.Unlock()
 	q.start()
+	if overdue {
+		d.ring()
+	}
 }
 
 // Timed turns the model on or off. Off, requests are answered as soon as their
@@ -191,6 +195,7 @@ func (d *Drive) change(newModel func() timing.Model, early Early) {
 			q.start()
 		}
 	}
+	d.ring()
 }
 
 // Close answers what is in flight with an error, and frees everything. Requests

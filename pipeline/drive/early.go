@@ -17,13 +17,17 @@ const (
 // earlyMost is up to where the line through both is trusted.
 const earlyMost = 1 << 20
 
-// Early is how much before they are due answers leave, of requests of EarlySmall
-// and of EarlyLarge; moving the data costs an emulated CPU time too.
-type Early struct{ Small, Large time.Duration }
+// Early is how much before they are due answers leave. A guest's write has moved
+// its data before the drive answers, and its read moves them after that.
+type Early struct{ Read, Write Lead }
+
+// Lead is that of requests of EarlySmall and of EarlyLarge; moving the data costs
+// an emulated CPU time too.
+type Lead struct{ Small, Large time.Duration }
 
 // of is for a request of that many bytes. It goes on along the line through
 // both; one that would fall with the size is taken for level.
-func (e Early) of(length int64) time.Duration {
+func (e Lead) of(length int64) time.Duration {
 	if e.Large <= e.Small || length <= EarlySmall {
 		return e.Small
 	}
@@ -36,12 +40,15 @@ func (e Early) of(length int64) time.Duration {
 func (d *Drive) soon() time.Duration {
 	if len(d.waiting) == 1 {
 		for _, q := range d.waiting {
-			if q.Op == nbd.Read || q.Op == nbd.Write { // the others move none
-				return d.ahead.of(q.Length)
+			switch q.Op { // the others move none
+			case nbd.Read:
+				return d.ahead.Read.of(q.Length)
+			case nbd.Write:
+				return d.ahead.Write.of(q.Length)
 			}
 		}
 	}
-	return d.ahead.Small
+	return d.ahead.Read.Small
 }
 
 // Gauge makes every request take the same time from its arrival, whatever the

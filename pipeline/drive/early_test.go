@@ -13,8 +13,8 @@ import (
 // is short of its time. That it is not slower is a matter of the host.
 func TestEarly(t *testing.T) {
 	const service, early, n = 8 * time.Millisecond, 3 * time.Millisecond, 5
-	d := make1(t, small, Options{Early: Early{Small: early}})
-	d.change(func() timing.Model { return &steady{service: service} }, Early{Small: early})
+	d := make1(t, small, Options{Early: Early{Read: Lead{Small: early}, Write: Lead{Small: early}}})
+	d.change(func() timing.Model { return &steady{service: service} }, Early{Read: Lead{Small: early}, Write: Lead{Small: early}})
 	began := time.Now()
 	var first time.Duration
 	for range n {
@@ -43,8 +43,8 @@ func TestEarly(t *testing.T) {
 // never counts as answered before it came.
 func TestEarlyCache(t *testing.T) {
 	const service, early, n = 100 * time.Microsecond, 3 * time.Millisecond, 50
-	d := make1(t, small, Options{Early: Early{Small: early}})
-	d.change(func() timing.Model { return &steady{service: service} }, Early{Small: early})
+	d := make1(t, small, Options{Early: Early{Read: Lead{Small: early}, Write: Lead{Small: early}}})
+	d.change(func() timing.Model { return &steady{service: service} }, Early{Read: Lead{Small: early}, Write: Lead{Small: early}})
 	for range n {
 		answered := make(chan error, 1)
 		d.Submit(&nbd.Request{Op: nbd.Read, Data: make([]byte, 4096), Length: 4096}, func(err error) { answered <- err })
@@ -110,9 +110,9 @@ func TestLag(t *testing.T) {
 
 func TestEarlyOf(t *testing.T) {
 	const ms = time.Millisecond
-	e := Early{Small: 2 * ms, Large: 3 * ms}
+	e := Lead{Small: 2 * ms, Large: 3 * ms}
 	for _, tt := range []struct {
-		e      Early
+		e      Lead
 		length int64
 		want   time.Duration
 	}{
@@ -123,8 +123,8 @@ func TestEarlyOf(t *testing.T) {
 		{e, 124 << 10, 4 * ms}, // as far again
 		{e, 1 << 20, 19 * ms},  // 1020/60 times the way
 		{e, 32 << 20, 19 * ms}, // no further than that
-		{Early{Small: 2 * ms}, 1 << 20, 2 * ms},
-		{Early{}, 1 << 20, 0},
+		{Lead{Small: 2 * ms}, 1 << 20, 2 * ms},
+		{Lead{}, 1 << 20, 0},
 	} {
 		if got := tt.e.of(tt.length); got != tt.want {
 			t.Errorf("%+v of %d: %v, want %v", tt.e, tt.length, got, tt.want)

@@ -242,7 +242,7 @@ func hostOf(m record.Manifest) string {
 func drivesOf(m record.Manifest) []record.Drive {
 	out := slices.Clone(m.Drives)
 	for i := range out {
-		out[i].Early(0, 0)
+		out[i].Early = record.Early{}
 	}
 	return out
 }

@@ -117,17 +117,18 @@ type Drive struct {
 	SizeBytes  int64   `json:"size_bytes"`
 	Model      string  `json:"model"` // one line for the report
 	Params     []Param `json:"params"`
-	// EarlySeconds is how much before it was due each answer left, to make up
-	// for what the guest was found to take until it noticed.
-	EarlySeconds float64 `json:"early_s,omitempty"`
-	// EarlyLargeSeconds is the same for requests of 64 KiB; the other one is for
-	// those of 4 KiB. 0 in runs of old, in which it was the same for all.
-	EarlyLargeSeconds float64 `json:"early_64k_s,omitempty"`
+	// Early is how much before it was due each answer left, to make up for what
+	// the guest takes to notice it. Zero in virtual time.
+	Early Early `json:"early,omitzero"`
 }
 
-// Early notes how much early answers left, of small requests and of large ones.
-func (d *Drive) Early(small, large time.Duration) {
-	d.EarlySeconds, d.EarlyLargeSeconds = small.Seconds(), large.Seconds()
+// Early is how much before they were due answers left: to requests of 4 KiB, and
+// to those of 64 KiB. The others were on the line through both.
+type Early struct {
+	ReadSeconds       float64 `json:"read_s"`
+	ReadLargeSeconds  float64 `json:"read_64k_s"`
+	WriteSeconds      float64 `json:"write_s"`
+	WriteLargeSeconds float64 `json:"write_64k_s"`
 }
 
 // Param is one parameter of a drive model. Text is what a person reads;

@@ -93,7 +93,7 @@ type bench struct {
 	dev   drive.Device
 	dir   string
 	drive *drive.Drive
-	tape Tape
+	tape  Tape
 	uri   string
 }
 
@@ -156,7 +156,7 @@ func Direct(ctx context.Context, s drive.Spec, o Options) (Result, error) {
 
 // with runs f while a fresh drive is served.
 func (b *bench) with(ctx context.Context, early time.Duration, f func() error) (err error) {
-	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: drive.Early{Small: early}, Tape: b.tape.Note})
+	b.drive, err = drive.New(b.spec, drive.Options{Seed: b.o.Seed, Early: drive.Early{Read: drive.Lead{Small: early}, Write: drive.Lead{Small: early}}, Tape: b.tape.Note})
 	if err != nil {
 		return err
 	}
