@@ -222,5 +222,10 @@ func order(path string, mails []Mail) ([]Mail, error) {
 	if first := places[index[0]].n; first > 1 {
 		return nil, fault.Planf("%s: patch 1 of %d is missing: the first is %q", path, places[index[0]].of, out[0].Subject)
 	}
+	if last := places[index[len(index)-1]]; last.n < last.of {
+		return nil, &fault.Error{Kind: fault.Plan,
+			Err:  fmt.Errorf("%s: patch %d of %d is missing: the last is %q", path, last.n+1, last.of, out[len(out)-1].Subject),
+			Hint: "b4 am fetches all of a series; to have the first patches alone give all of them, and upto: " + strconv.Itoa(last.n)}
+	}
 	return out, nil
 }

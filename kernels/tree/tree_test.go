@@ -301,6 +301,7 @@ func TestBrokenSeries(t *testing.T) {
 		"empty":                    {"", "v6.12", fault.Plan, []string{"no patch in it"}, ""},
 		"only the cover letter":    {patch(0), "v6.12", fault.Plan, []string{"no patch in it"}, ""},
 		"a gap":                    {patch(1) + patch(3), "v6.12", fault.Plan, []string{"patch 2 of 3 is missing"}, ""},
+		"the last is missing":      {patch(1) + patch(2), "v6.12", fault.Plan, []string{"patch 3 of 3 is missing"}, ""},
 		"the first is missing":     {patch(2) + patch(3), "v6.12", fault.Plan, []string{"patch 1 of 3 is missing"}, ""},
 		"twice":                    {patch(1) + patch(1), "v6.12", fault.Plan, []string{"two patches are number 1"}, ""},
 		"two versions":             {patch(1) + strings.Replace(patch(2), "PATCH v2", "PATCH v3", 1), "v6.12", fault.Plan, []string{"patches of v2 and of v3"}, ""},
