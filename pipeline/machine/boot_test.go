@@ -264,12 +264,12 @@ func TestDiagnose(t *testing.T) {
 			if err := m.QMP().Execute(t.Context(), "stop", nil, nil); err != nil {
 				t.Fatal(err)
 			}
-		}, machine.Paused, fault.Machinery, "its state is paused"},
+		}, machine.Paused, fault.Machinery, "paused"},
 		"QEMU stopped": {false, func(t *testing.T, m *machine.Machine, p *port) {
 			if err := syscall.Kill(m.Pid(), syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-		}, machine.Unresponding, fault.Machinery, "deadline exceeded"},
+		}, machine.Paused, fault.Machinery, "stopped by a signal"},
 		"QEMU killed": {false, func(t *testing.T, m *machine.Machine, p *port) {
 			if err := syscall.Kill(m.Pid(), syscall.SIGKILL); err != nil {
 				t.Fatal(err)

@@ -110,7 +110,7 @@ func TestLibvirt(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Diagnose(t.Context(), errNoAnswer)
-		}, machine.Paused, fault.Machinery, "its state is paused"},
+		}, machine.Paused, fault.Machinery, "paused"},
 		"hang": {"ready", func(t *testing.T, m *machine.Machine, with with) {
 			ready(t, m).send("hog")
 			time.Sleep(time.Second)

@@ -142,6 +142,7 @@ func (m *Machine) start(ctx context.Context) (err error) {
 		m.follow(m.monitor.Subscribe(context.WithoutCancel(ctx)))
 	}()
 	go m.supervise(ctx)
+	go m.watchFrozen()
 	return nil
 }
 

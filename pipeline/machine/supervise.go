@@ -148,6 +148,13 @@ func (m *Machine) follow(events <-chan qmp.Event) {
 				m.shutdown = text(e, "reason")
 			}
 			m.mu.Unlock()
+		case "STOP": // libvirt's suspend, or a debugger; QEMU says it at its end too
+			m.mu.Lock()
+			ending := m.verdict != nil || m.shutdown != ""
+			m.mu.Unlock()
+			if !ending && m.isReady() {
+				m.judge(verdict{reason: Paused, detail: "somebody paused the guest", hint: pausedHint})
+			}
 		case "BLOCK_IO_ERROR":
 			m.judge(m.driveError(text(e, "node-name"), text(e, "operation"), text(e, "reason")))
 		case "VSERPORT_CHANGE":
