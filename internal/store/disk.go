@@ -77,9 +77,13 @@ func syncDir(dir string) error {
 // spaceHint says what to do if err means that the disk is full. Programs that
 // a build runs say so only in words, which their error quotes.
 func spaceHint(dir string, err error) error {
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) ||
-		strings.Contains(err.Error(), "No space left on device") ||
-		strings.Contains(err.Error(), "Disk quota exceeded")
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	for _, words := range []string{
+		"No space left on device", "Disk quota exceeded",
+		"Out of diskspace", "unable to write file", // git
+	} {
+		full = full || strings.Contains(err.Error(), words)
+	}
 	if !full || fault.Hint(err) != "" {
 		return err
 	}

@@ -201,7 +201,8 @@ func (a *applier) explain(ctx context.Context, m Mail, err error) error {
 }
 
 func fullDisk(output string) bool {
-	return strings.Contains(output, "No space left on device") || strings.Contains(output, "Disk quota exceeded")
+	return strings.Contains(output, "No space left on device") || strings.Contains(output, "Disk quota exceeded") ||
+		strings.Contains(output, "Out of diskspace")
 }
 
 // gitSays takes the errors out of git's output.

@@ -143,6 +143,27 @@ func TestDriveError(t *testing.T) {
 	}
 }
 
+// What a drive fails that is to fail is the guest's to see, and ends nothing.
+func TestDriveMeantToFail(t *testing.T) {
+	d := &memory{label: "drive"}
+	client := serve(t, d)
+	m := boot(t, "ready", func(c *machine.Config) {
+		c.Drives = []machine.Disk{{Bus: drive.VirtioBlk, Serial: "spindle-d0", Client: client, Fails: true}}
+	})
+	p := ready(t, m)
+	d.broken.Store(true)
+	if got := p.ask("read spindle-d0"); !strings.Contains(got, "input/output error") {
+		t.Errorf("a read gave %q", got)
+	}
+	if got := p.ask("echo alive"); got != "alive" {
+		t.Errorf("then %q", got)
+	}
+	if err := m.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ends(t, m, machine.Stopped, fault.Machinery, "")
+}
+
 // A task that waits for a drive too long is found in what the kernel prints of
 // it; the machine goes on. A QEMU that waits for the drive does not quit, and is
 // killed in time.

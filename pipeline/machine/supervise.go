@@ -156,7 +156,10 @@ func (m *Machine) follow(events <-chan qmp.Event) {
 				m.judge(verdict{reason: Paused, detail: "somebody paused the guest", hint: pausedHint})
 			}
 		case "BLOCK_IO_ERROR":
-			m.judge(m.driveError(text(e, "node-name"), text(e, "operation"), text(e, "reason")))
+			// QEMU tells of those too that it passes on to the guest.
+			if !m.toFail(text(e, "node-name")) {
+				m.judge(m.driveError(text(e, "node-name"), text(e, "operation"), text(e, "reason")))
+			}
 		case "VSERPORT_CHANGE":
 			if text(e, "id") == sshPortID {
 				open, _ := e.Data["open"].(bool)
@@ -176,6 +179,16 @@ func (m *Machine) port(open bool) {
 		m.channel.Close()
 	}
 	m.portOpen = open
+}
+
+// toFail says whether a node is that of a drive that is to fail requests.
+func (m *Machine) toFail(node string) bool {
+	for i, d := range m.cfg.Drives {
+		if d.Fails && node == (testDisk{n: i}).node() {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Machine) driveError(node, operation, reason string) verdict {

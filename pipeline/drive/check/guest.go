@@ -13,9 +13,11 @@ import (
 // guestDepth is how many requests QEMU's NBD client passes on at a time.
 const guestDepth = 16
 
-// usbBlock is what a guest asks of USB storage in one piece, which takes no
-// more than 120 KiB: more would be requests that the model was not asked about.
-const usbBlock = 64 * unit.KiB
+// usbBlock is what a guest asks of USB storage in one piece (240 sectors,
+// drivers/usb/storage/scsiglue.c): more would be requests that the model was not
+// asked about, and less would count the emulated bus more often than a stream
+// does.
+const usbBlock = 120 * unit.KiB
 
 // GuestBound is what the error in an emulated guest may be at depth 1.
 const GuestBound = 0.06
