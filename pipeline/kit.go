@@ -50,6 +50,9 @@ func Prepare(ctx context.Context, env Env, p *Plan) (*Kit, error) {
 	if k.Disks, err = p.CheckHost(ctx, passthrough.ThisHost()); err != nil {
 		return nil, err
 	}
+	if err := p.CheckRoom(env.Temp); err != nil {
+		return nil, err
+	}
 	if k.Kernels, err = p.makeKernels(ctx, env, func(kernels.Source) bool { return true }, k.Broken); err != nil {
 		return nil, err
 	}
