@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -10,15 +11,20 @@ import (
 // CheckRoom looks whether files as large as the plan's drives can be in dir,
 // where samples will make them. They are sparse, so it is not the room on the
 // disk that counts, but what its file system allows of one file: 16 TiB on ext4.
+// Where dir is not there yet it is its parent that is looked at.
 func (p *Plan) CheckRoom(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+	for {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) || dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
 	}
-	f, err := os.CreateTemp(dir, "room-")
+	// A file without a name; where there are none, or not for us, the sample
+	// will find out.
+	f, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
 	if err != nil {
-		return err
+		return nil
 	}
-	defer os.Remove(f.Name())
 	defer f.Close()
 	s := &source{file: p.source.file, lines: p.source.lines}
 	for _, name := range p.Conditions.Drive {

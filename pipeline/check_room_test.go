@@ -34,7 +34,10 @@ func TestCheckRoom(t *testing.T) {
 	if err := load(t, small).CheckRoom(dir); err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "room-*")); len(left) != 0 {
-		t.Errorf("left: %v", left)
+	if err := load(t, small).CheckRoom(filepath.Join(dir, "not", "there")); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -145,14 +145,11 @@ func (a *app) checkPlan(ctx context.Context, path string, offline bool) error {
 // without a network.
 func (a *app) checkKernels(ctx context.Context, p *pipeline.Plan, offline bool) error {
 	local, remote := p.LocalKernels()
-	env, err := a.env()
-	if err != nil {
-		return err
-	}
-	if err := p.CheckRoom(env.Temp); err != nil {
-		return err
-	}
 	if p.Machine.Accel == "kvm" {
+		env, err := a.env()
+		if err != nil {
+			return err
+		}
 		if err := p.CheckAccel(ctx, env); err != nil {
 			return err
 		}
@@ -162,6 +159,13 @@ func (a *app) checkKernels(ctx context.Context, p *pipeline.Plan, offline bool) 
 	}
 	if offline && len(local) == 0 {
 		return nil
+	}
+	env, err := a.env()
+	if err != nil {
+		return err
+	}
+	if err := p.CheckRoom(env.Temp); err != nil {
+		return err
 	}
 	env.NoBuild = true
 	if offline {
