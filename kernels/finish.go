@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"spindle/internal/fault"
 	"spindle/internal/proc"
 )
 
@@ -53,6 +55,13 @@ func (r *record) open(ctx context.Context, dir string) error {
 	vmlinux, err := image.vmlinux(ctx)
 	if err != nil {
 		return err
+	}
+	if b := r.Build; b != nil && len(b.Tree) >= treeDigits && vmlinux != nil && !bytes.Contains(vmlinux, []byte("#"+b.Tree[:treeDigits])) {
+		// uname -v names the tree: see kbuild. Measured under another's name a
+		// kernel would be worse than none.
+		return &fault.Error{Kind: fault.Machinery, Reason: "stale-build",
+			Err:  fmt.Errorf("the image that was built is not of tree %.12s: its uname -v does not name it", b.Tree),
+			Hint: "this is a fault of spindle's or of the host's build tools; spindle gc removes what earlier builds left"}
 	}
 	if r.PVH = hasPVH(vmlinux); r.PVH {
 		return os.WriteFile(filepath.Join(dir, "vmlinux"), vmlinux, 0o644)

@@ -24,7 +24,7 @@ import (
 
 // buildRecipe changes when the same source, configuration and compiler make
 // another kernel than before.
-const buildRecipe = "1"
+const buildRecipe = "2"
 
 // fromCode gives the entry of a kernel that is built here.
 func fromCode(ctx context.Context, env Env, s Source) (dir string, err error) {

@@ -97,7 +97,7 @@ func Build(ctx context.Context, env Env, s Spec, use func(Result) error) error {
 		return err
 	}
 	series := fmt.Sprintf("%d.%d", version[0], version[1])
-	id := laneID(s.Target.Name, s.Compiler.Path, s.Compiler.Text, strings.Join(Tools(ctx), "\n"), s.Config.Text(), s.Code.Repo.Dir, series)
+	id := laneID(laneRecipe, s.Target.Name, s.Compiler.Path, s.Compiler.Text, strings.Join(Tools(ctx), "\n"), s.Config.Text(), s.Code.Repo.Dir, series)
 	l, err := openLane(ctx, filepath.Join(env.Dir, lanes), id, env.Log)
 	if err != nil {
 		return fmt.Errorf("open lane: %w", err)
@@ -110,7 +110,9 @@ func Build(ctx context.Context, env Env, s Spec, use func(Result) error) error {
 		return err
 	}
 	b := build{env: env, spec: s, lane: l, help: h}
-	err = b.run(ctx, use)
+	if b.before, err = b.launcher(); err == nil {
+		err = b.run(ctx, use)
+	}
 	if settled(err) {
 		err = errors.Join(err, l.done())
 	}
@@ -128,10 +130,11 @@ func settled(err error) bool {
 }
 
 type build struct {
-	env  Env
-	spec Spec
-	lane lane
-	help help
+	env    Env
+	spec   Spec
+	lane   lane
+	help   help
+	before string // what stands before the compiler: see launcher
 }
 
 func (b build) run(ctx context.Context, use func(Result) error) error {
@@ -241,32 +244,16 @@ func (b build) extra() []string {
 	return out
 }
 
-// cc gives the compiler as make calls it, with ccache before it where that is
-// installed.
+// cc gives the compiler as make calls it.
 func (b build) cc() string {
 	cc := b.spec.Compiler.Path
 	if b.help.cc != "" {
 		cc += " " + b.help.cc
 	}
-	if path, err := proc.LookPath("ccache"); err == nil && !b.env.NoCache {
-		cc = path + " " + cc
+	if b.before != "" {
+		cc = b.before + " " + cc
 	}
 	return cc
-}
-
-// ccache has a directory of its own, so that a user's is neither filled nor
-// trusted. It must not make paths relative (CCACHE_BASEDIR): the compiler would
-// see other names than without it, and write them into the kernel.
-//
-// It runs in its depend mode, in which it does not preprocess before it
-// compiles: of what compiling four of the kernel's large files takes, an empty
-// cache then costs 3 percent more, and 36 percent otherwise.
-func (b build) ccache() []string {
-	return []string{
-		"CCACHE_DIR=" + filepath.Join(b.env.Dir, "ccache"), "CCACHE_CONFIGPATH=/dev/null",
-		"CCACHE_DEPEND=1", "CCACHE_MAXSIZE=5G",
-		"CCACHE_BASEDIR", "CCACHE_NOHASHDIR", "CCACHE_SLOPPINESS", "CCACHE_COMPILERCHECK", "CCACHE_DISABLE", "CCACHE_PREFIX", "CCACHE_READONLY", "CCACHE_RECACHE", "CCACHE_REMOTE_STORAGE",
-	}
 }
 
 // make runs make on goals and variables.

@@ -36,6 +36,9 @@ func (l lane) path(name string) string { return filepath.Join(l.dir, name) }
 // lanes are in a directory of this name below Env.Dir.
 const lanes = "lanes"
 
+// laneRecipe changes when the objects of an older spindle are not to be trusted.
+const laneRecipe = "2"
+
 // laneID names a lane by all that makes an object tree useless when it changes.
 func laneID(parts ...string) string {
 	h := sha256.New()
