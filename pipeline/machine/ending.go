@@ -31,6 +31,7 @@ const (
 	Starved      Reason = "host-busy"   // the host gave the guest too little time to boot
 	Fatal        Reason = "fatal"       // the guest's init gave up: "spindle: fatal: ..."
 	SSHLost      Reason = "ssh-lost"    // the guest lives, its SSH server does not
+	Emulator     Reason = "emulator"    // the emulated CPU was in a state that no CPU has
 	DriveError   Reason = "drive-error" // a disk's server failed a request or went away
 	LogFailed    Reason = "console-log" // console.log could not be written
 	Stopped      Reason = "stopped"     // Stop or Close was called, or the context ended

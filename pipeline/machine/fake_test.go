@@ -71,6 +71,10 @@ func TestEnding(t *testing.T) {
 		"panic told by pvpanic first": {panicked() + "sleep 0.5\n" + says(kernelPanics) + "exit 0", Panic, "Attempted to kill init", 1, kernelPanics},
 		"panic after oops": {strings.Repeat(says("boot"), 20) + says(oops) + strings.Repeat(says("trace"), 12) + says(kernelPanics) + "exit 0",
 			Panic, "Attempted to kill init", 34, "boot"},
+		// As a guest of QEMU 7.2 printed it.
+		"emulator breaks": {says("[    5.316050] traps: PANIC: double fault, error_code: 0x0") + says("[    5.318374] Oops: double fault: 0000 [#1] PREEMPT SMP NOPTI") +
+			says("[    5.321359] RSP: 0018:ffffc900006d79b0 EFLAGS: 1e6b6e82") + says("[    5.325480] Kernel panic - not syncing: Fatal exception in interrupt") + "exit 0",
+			Emulator, "flags that no CPU has", 3, "[    5.316050] traps: PANIC: double fault, error_code: 0x0"},
 		"panic while QEMU crashes": {says(kernelPanics) + "kill -SEGV $$", Panic, "Attempted to kill init", 1, kernelPanics},
 		"init gives up, and so does the kernel": {says("spindle: fatal: no root") + says(kernelPanics) + "exit 0",
 			Fatal, "init gave up: no root", 1, "spindle: fatal: no root"},

@@ -40,7 +40,8 @@ type verdict struct {
 
 // weight orders verdicts: a lighter one gives way to a heavier one, and of two
 // equal ones the first holds. That we stop a machine does not hide how it was;
-// an init that gives up and exits makes the kernel panic, and is the cause.
+// an init that gives up and exits makes the kernel panic, and is the cause; so is
+// an emulator that broke.
 func (v *verdict) weight() int {
 	switch {
 	case v == nil:
@@ -51,6 +52,8 @@ func (v *verdict) weight() int {
 		return 3
 	case v.reason == Fatal:
 		return 4
+	case v.reason == Emulator:
+		return 5
 	}
 	return 2
 }
@@ -102,6 +105,11 @@ func (m *Machine) see(n int, line string) {
 		if !m.isReady() {
 			m.judge(m.sshLost())
 		}
+	}
+	if m.cfg.Accel == TCG && impossibleFlags(text) {
+		// The kernel has more to print, and what it does then counts for nothing.
+		m.note(verdict{reason: Emulator, line: n, hint: emulatorHint,
+			detail: "the emulated CPU had flags that no CPU has: " + clip(text)})
 	}
 	reason, ok := find(text)
 	if !ok {
