@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"spindle/internal/proc/proctest"
 	"spindle/internal/store"
 	"spindle/pipeline"
@@ -45,19 +47,19 @@ workloads:
       run: |
         cd "$TARGET"
         for i in $(seq 14); do for f in 0x 0y; do head -c 8192 /dev/zero >>$f; sync $f; done; done
-        find . -type f -name '[0-9]*' | sort >/tmp/list
+        find . -type f -name '[0-9]*' | LC_ALL=C sort -r >/tmp/list
         xargs sha256sum </tmp/list >/run/spindle/out/sums
         xargs filefrag -sv </tmp/list >/run/spindle/out/frag
         xargs /run/spindle/spindle-guest extents </tmp/list >/run/spindle/out/ours
   - name: iostat
     command:
       run: |
-        sync; sleep 1.2
+        sync; sleep 2.2; cut -d ' ' -f 1 /proc/uptime >/run/spindle/out/from
         LC_ALL=C iostat -xmdy -o JSON 9 1 >/run/spindle/out/io.json &
         sleep 1; until [ "$(cut -d ' ' -f 3 /proc/$!/stat)" = S ]; do sleep 0.1; done; sleep 1
         dd if=/dev/urandom of="$TARGET/a" bs=64k count=64 conv=fsync 2>/dev/null
         echo 3 >/proc/sys/vm/drop_caches; cat "$TARGET/a" >/dev/null; sync
-        wait; sleep 1.2
+        wait; cut -d ' ' -f 1 /proc/uptime >/run/spindle/out/to; sleep 2.2
   - name: written
     dd: {size: 48MiB, conv: fsync}
     settings:
@@ -102,6 +104,7 @@ func TestPeers(t *testing.T) {
 			at := run.SampleDir(s.Block, s.Cell)
 			switch s.Condition.Workload {
 			case "look":
+				// What they are made of, and where the first of them lies.
 				sums[s.Arm] = text(t, at, "sums") + regexp.MustCompile(`(?m)^ *[0-9]+:.*$`).FindString(text(t, at, "frag"))
 				fragments(t, text(t, at, "frag"), text(t, at, "ours"))
 			case "iostat":
@@ -114,8 +117,8 @@ func TestPeers(t *testing.T) {
 			}
 		})
 	}
-	if sums["base"] == "" || sums["base"] != sums["other"] {
-		t.Error("the arms did not start from the same aged files")
+	if diff := cmp.Diff(sums["base"], sums["other"]); sums["base"] == "" || diff != "" {
+		t.Errorf("the arms did not start from the same aged files (-base +other):\n%s", diff)
 	}
 	if _, err := reports.Write(dir); err != nil {
 		t.Fatal(err)
@@ -229,8 +232,21 @@ func columns(t *testing.T, dir string) {
 	if len(readings) < 6 {
 		t.Fatalf("%d readings", len(readings))
 	}
-	// The sampler's second reading is after the sync, its last one after all.
-	first, last := readings[1], readings[len(readings)-1]
+	// The last reading before iostat began is after the sync, the first one after
+	// it ended is after all.
+	begin, end := uptime(t, dir, "from"), uptime(t, dir, "to")
+	var first, last sample.Disk
+	for _, d := range readings {
+		if time.Duration(d.Monotonic) <= begin {
+			first = d
+		}
+		if last.Monotonic == 0 && time.Duration(d.Monotonic) >= end {
+			last = d
+		}
+	}
+	if first.Monotonic == 0 || last.Monotonic == 0 {
+		t.Fatalf("no readings around %v to %v", begin, end)
+	}
 	ours, err := json.Marshal(iostat.Between(first, last))
 	if err != nil {
 		t.Fatal(err)
@@ -275,6 +291,16 @@ func columns(t *testing.T, dir string) {
 		t.Errorf("only %d columns compared: %v", compared, want)
 	}
 	t.Logf("%d columns; iostat: %v", compared, want)
+}
+
+// uptime reads a guest's clock where a command has put it.
+func uptime(t *testing.T, dir, name string) time.Duration {
+	t.Helper()
+	s, err := strconv.ParseFloat(strings.TrimSpace(text(t, dir, name)), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(s * float64(time.Second))
 }
 
 // settled says whether the settings of the workload took, as the kernel shows
