@@ -3,10 +3,12 @@ package pipeline
 import (
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"spindle/internal/fault"
 	"spindle/internal/progress"
 	"spindle/reports/record"
 )
@@ -48,8 +50,11 @@ func TestAddControl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.AddControl()
-	p.AddControl() // once is enough
+	for range 2 { // once is enough
+		if err := p.AddControl(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if len(p.Arms) != 3 || p.Arms[2].Name != "a again" || p.Arms[2].Kernel != p.Arms[0].Kernel {
 		t.Fatalf("arms %+v", p.Arms)
 	}
@@ -68,9 +73,39 @@ func TestAddControl(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.restore(m)
+	if err := q.restore(m); err != nil {
+		t.Fatal(err)
+	}
 	if len(q.Arms) != 3 || q.control != p.control {
 		t.Errorf("restored arms %+v", q.Arms)
+	}
+}
+
+// In virtual time an A/A is of two builds, and there must be a source to build.
+func TestAddControlVirtual(t *testing.T) {
+	virtual := func(kernel string) *Plan {
+		text := strings.Replace(autoPlan("repeat: 4\nmachine: {time: virtual}\n"), "{deb: linux-image-6.12-amd64}", kernel, 1)
+		p, err := Load("aa.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := virtual("{deb: linux-source-6.12, arch: um}")
+	if err := p.AddControl(); err != nil {
+		t.Fatal(err)
+	}
+	arm := p.Arms[2]
+	again, ok := p.Kernels[arm.Kernel]
+	if !ok || arm.Kernel != p.Arms[0].Kernel+" again" || again.Arch != "um" || !slices.Contains(again.Config, "uml") || again.Config[len(again.Config)-1] != "again" {
+		t.Errorf("arm %+v, kernel %+v", arm, again)
+	}
+	if n := p.written(arm.Kernel); n == nil || n != p.written(p.Arms[0].Kernel) {
+		t.Errorf("its place in the plan is %+v", n)
+	}
+	p = virtual("{path: /boot/linux, arch: um}")
+	if err := p.AddControl(); fault.Of(err) != fault.Plan || !strings.Contains(err.Error(), "wants a second build") || len(p.Arms) != 2 {
+		t.Errorf("%d arms, %v", len(p.Arms), err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (p *Plan) checkKernels(s *source, made map[string]kernels.Artifact) error {
 			return fmt.Errorf("check kernel %s: %w", name, err)
 		}
 		if len(guest) > 0 {
-			s.entry(p.root.get("kernels", name), "kernel %s (%s) cannot carry a guest: %s", name, a.Source, strings.Join(guest, "; "))
+			s.entry(p.written(name), "kernel %s (%s) cannot carry a guest: %s", name, a.Source, strings.Join(guest, "; "))
 		}
 		for _, d := range p.demands() {
 			lacks, err := a.Lacks(d.need)

@@ -124,7 +124,7 @@ func (p *Plan) buildOrder() []string {
 func (p *Plan) atKernel(s *source, name string, err error) (archive bool) {
 	var missing debian.MissingSuites
 	if !errors.As(err, &missing) {
-		at := p.root.get("kernels", name)
+		at := p.written(name)
 		for _, key := range []string{"deb", "path", "git", "tarball", "tree"} {
 			if v := at.get(key); v != nil {
 				s.value(v, "kernel %s: %v", name, err)
@@ -152,7 +152,7 @@ func (p *Plan) atKernel(s *source, name string, err error) (archive bool) {
 		case mirror != nil:
 			s.value(mirror, "%s", message)
 		default:
-			s.entry(p.root.get("kernels", name), "kernel %s: %s", name, message)
+			s.entry(p.written(name), "kernel %s: %s", name, message)
 		}
 	}
 	return true

@@ -23,7 +23,9 @@ func Reproduce(ctx context.Context, env Env, from, to string) error {
 	if err != nil {
 		return fmt.Errorf("reproduce %s: read its plan: %w", from, err)
 	}
-	p.restore(m)
+	if err := p.restore(m); err != nil {
+		return fmt.Errorf("reproduce %s: %w", from, err)
+	}
 	return hold(ctx, env, p.Virtual(), func(ctx context.Context) error {
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {

@@ -79,7 +79,9 @@ func Resume(ctx context.Context, env Env, dir string) error {
 		if err != nil {
 			return fmt.Errorf("resume %s: read its plan: %w", dir, err)
 		}
-		p.restore(m)
+		if err := p.restore(m); err != nil {
+			return fmt.Errorf("resume %s: %w", dir, err)
+		}
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
 			return err

@@ -38,6 +38,10 @@ func TestControl(t *testing.T) {
 		t.Errorf("report does not speak of the control:\n%s", text)
 	}
 
+	if !strings.Contains(strings.ReplaceAll(string(text), "\n", " "), "the same kernel with the same settings") {
+		t.Errorf("report does not say what an A/A is:\n%s", text)
+	}
+
 	shakenRun, err := Open(controlled(t, 0.08).Dir())
 	if err != nil {
 		t.Fatal(err)
@@ -59,5 +63,29 @@ func TestControl(t *testing.T) {
 	head, _, _ := strings.Cut(string(text), "## What changed")
 	if !strings.Contains(strings.ReplaceAll(head, "\n", " "), "compared with itself changed, so this run claims nothing") {
 		t.Errorf("top of the report:\n%s", head)
+	}
+}
+
+// In virtual time the baseline is built once more, and the report says so.
+func TestControlRebuilt(t *testing.T) {
+	m := testManifest("rebuilt", "vanilla", "vanilla again")
+	k := m.Kernels[0]
+	k.Name, k.Hash = k.Name+" again", strings.Repeat("f", len(k.Hash))
+	m.Kernels = append(m.Kernels, k)
+	m.Arms[0].Kernel = m.Kernels[0].Name
+	m.Arms[1].Kernel, m.Arms[1].Control = k.Name, true
+	cross(&m, 5, []string{"sata"}, []string{"ext4"}, []string{"bfq"}, dd)
+	run := create(t, m)
+	fill(t, run, ddValues(88, nil), nil)
+	r, err := Open(run.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.Render("md", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.ReplaceAll(string(text), "\n", " "), "both are builds of one source, which differ in nothing that matters, and no change is claimed") {
+		t.Errorf("report:\n%s", text)
 	}
 }

@@ -234,13 +234,30 @@ func (t tally) worst() string {
 	return "not compared"
 }
 
-// twin says whether an arm is the baseline once more: the same kernel with the
-// same settings.
-func (a *analysis) twin(arm string) bool {
+// rebuilt says whether an arm's kernel is another than the baseline's.
+func (a *analysis) rebuilt(arm string) bool {
+	kernels := a.kernelHashes()
+	for _, x := range a.manifest.Arms {
+		if x.Name == arm {
+			return kernels[x.Kernel] != kernels[a.manifest.Arms[0].Kernel]
+		}
+	}
+	return false
+}
+
+// kernelHashes gives the identity of each kernel by its name.
+func (a *analysis) kernelHashes() map[string]string {
 	kernels := map[string]string{}
 	for _, k := range a.manifest.Kernels {
 		kernels[k.Name] = k.Hash
 	}
+	return kernels
+}
+
+// twin says whether an arm is the baseline once more: the same kernel with the
+// same settings, or in virtual time a second build of it.
+func (a *analysis) twin(arm string) bool {
+	kernels := a.kernelHashes()
 	base := a.manifest.Arms[0]
 	for _, x := range a.manifest.Arms[1:] {
 		if x.Name == arm && x.Control {
@@ -346,10 +363,14 @@ func (p *page) controlSays(arm string) string {
 			claims++
 		}
 	}
-	if claims > 0 {
-		return fmt.Sprintf(" A/A: both are the same kernel with the same settings, so %s is false. Do not trust this run.", plural(claims, "claim", "of these claims each"))
+	both := " A/A: both are the same kernel with the same settings, "
+	if p.rebuilt(arm) {
+		both = " A/A: both are builds of one source, which differ in nothing that matters, "
 	}
-	return " A/A: both are the same kernel with the same settings, and no change is claimed, as it must be."
+	if claims > 0 {
+		return both + fmt.Sprintf("so %s is false. Do not trust this run.", plural(claims, "claim", "of these claims each"))
+	}
+	return both + "and no change is claimed, as it must be."
 }
 
 // counted says how many samples there are and how they ended.

@@ -23,7 +23,7 @@ func run(ctx context.Context, a *app, args []string) error {
 	resume := f.String("resume", "", "go on with the interrupted run in `DIR`")
 	gate := f.Bool("gate", false, "exit 1 if a verdict is worse or broken")
 	twice := f.Bool("check-determinism", false, "make every sample twice and fail where the two differ (virtual time)")
-	aa := f.Bool("aa", false, "run the baseline once more beside the arms: where it differs from itself, nothing is claimed")
+	aa := f.Bool("aa", false, "run the baseline once more beside the arms, in virtual time a second build of it: where it differs from itself, nothing is claimed")
 	f.StringVar(&a.scale, "scale", "", "`share` of the plan's memory, files and caches instead of its own, such as 1/8")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -46,7 +46,9 @@ func run(ctx context.Context, a *app, args []string) error {
 		return f.wrong("--check-determinism is for plans with machine: {time: virtual}")
 	}
 	if *aa {
-		p.AddControl()
+		if err := p.AddControl(); err != nil {
+			return err
+		}
 	}
 	return a.measure(ctx, p, *out, *gate, *twice)
 }

@@ -225,7 +225,9 @@ func measure(ctx context.Context, env pipeline.Env, dir string, s reports.Series
 		return fmt.Errorf("read plan of the series: %w", err)
 	}
 	if s.Control {
-		p.AddControl()
+		if err := p.AddControl(); err != nil {
+			return err
+		}
 	}
 	run := RunDir(dir)
 	if _, err := os.Stat(filepath.Join(run, "manifest.json")); err == nil {
