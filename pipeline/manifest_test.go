@@ -98,6 +98,16 @@ func TestPin(t *testing.T) {
 	if p.Kernels["base"].Deb != "base=1" || !cmp.Equal(p.Kernels["mine"], kernels.Source{Path: "/boot/bzImage", Modules: "/srv/mods"}) {
 		t.Errorf("kernels %+v", p.Kernels)
 	}
+
+	// Source code is pinned too, whatever was made of it.
+	for _, made := range []string{"", ", um", " + 1 patch (4aea06d26e9d)", " + 3 patches (a9ef35073ec3), um"} {
+		const want = "linux-source-6.12=6.12.118-1"
+		p := load(t, strings.Replace(whole, "deb: linux-image-6.12-amd64", "deb: linux-source-6.12", 1))
+		pin(p, record.Manifest{Kernels: []record.Kernel{{Name: "base", Source: want + made}}})
+		if k := p.Kernels["base"]; k.Deb != want || k.Validate() != nil {
+			t.Errorf("pinned to %q: %v", k.Deb, k.Validate())
+		}
+	}
 }
 
 func TestPlace(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"spindle/internal/fault"
@@ -97,11 +98,13 @@ func Resume(ctx context.Context, env Env, dir string) error {
 
 // pin makes the plan's packages those that the run was made with: the archive
 // may have newer ones by now, and may have dropped these, but the store has
-// them.
+// them. The record says NAME=VERSION, and of source code then for what and with
+// how many patches it was built.
 func pin(p *Plan, m record.Manifest) {
 	for _, k := range m.Kernels {
 		if s, ok := p.Kernels[k.Name]; ok && s.Deb != "" {
-			s.Deb = k.Source
+			deb, _, _ := strings.Cut(k.Source, " ")
+			s.Deb = strings.TrimSuffix(deb, ",")
 			p.Kernels[k.Name] = s
 		}
 	}
