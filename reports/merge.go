@@ -19,7 +19,8 @@ import (
 //
 // Runs whose samples cannot be compared are refused, with every reason: another
 // plan, kernel, image, accelerator, memory or drive would be taken for noise,
-// or worse, for a change.
+// or worse, for a change. So are runs in virtual time: one plan gives the same
+// samples again, which are no more evidence than they were.
 func Merge(dirs []string) (*Report, error) {
 	var all source
 	seen := map[string]string{}
@@ -47,6 +48,9 @@ func Merge(dirs []string) (*Report, error) {
 		if why := differences(all.manifest, s.manifest); len(why) > 0 {
 			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("compare %s with %s: %w", dirs[0], dir, errors.Join(why...)),
 				Hint: "runs of one plan file on hosts with the same accelerator can be merged; spindle reproduce makes such a run"}
+		}
+		if s.manifest.Machine.Accel == "virtual" {
+			return nil, fault.Planf("compare: %s and %s are of one seed in virtual time: their samples are the same, and would count twice; for more of them raise repeat: in the plan", dirs[0], dir)
 		}
 		if same(all, s) {
 			return nil, fault.Planf("compare: %s is a copy of an earlier run: its samples would count twice", dir)

@@ -82,6 +82,10 @@ func TestMergeRefuses(t *testing.T) {
 			}
 		}
 	}
+	virtual := func(m *record.Manifest) { m.Machine.Accel = "virtual" }
+	if _, err := Merge([]string{twoBlocks(t, 0, virtual), twoBlocks(t, 1, virtual)}); err == nil || !strings.Contains(err.Error(), "of one seed in virtual time") {
+		t.Errorf("the same in virtual time: %v", err)
+	}
 	if _, err := Merge([]string{one, one}); err == nil || !strings.Contains(err.Error(), "one run") {
 		t.Errorf("a run with itself: %v", err)
 	}
