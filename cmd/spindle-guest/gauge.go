@@ -86,7 +86,7 @@ func timeCalls(f *os.File, call uintptr, n, block int) ([]time.Duration, error) 
 		got, _, errno := syscall.RawSyscall6(call, f.Fd(), uintptr(unsafe.Pointer(&page[0])), uintptr(block), uintptr(i*gaugeStride), 0, 0)
 		took[i] = time.Since(from)
 		if errno != 0 || got != uintptr(block) {
-			return nil, fmt.Errorf("move %s at %d: got %d bytes, %w", f.Name(), i*gaugeStride, got, errno)
+			return nil, fmt.Errorf("gauge %s at %d: got %d of %d bytes: %w", f.Name(), i*gaugeStride, int64(got), block, errno)
 		}
 	}
 	return took, nil

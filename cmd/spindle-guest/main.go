@@ -9,7 +9,7 @@
 //	spindle-guest job FILE       carries out a workloads.Job
 //	spindle-guest load NAME...   loads modules with what they depend on
 //	spindle-guest gauge SERIAL OP COUNT SIZE [MODULE...]
-//	                             times N reads of a drive
+//	                             times so many reads or writes of a drive
 //	spindle-guest extents FILE...
 //	                             tells in how many extents files lie
 //	spindle-guest poweroff       ends the guest
@@ -41,7 +41,8 @@ const usage = `usage: spindle-guest job FILE        carry out a job; its result 
        spindle-guest mail SERIAL FILE  the same, with the host at a drive
        spindle-guest load NAME...    load kernel modules with what they depend on
        spindle-guest gauge SERIAL OP COUNT SIZE [MODULE...]
-                                     time COUNT reads of the drive with that serial
+                                     time COUNT reads or writes (OP) of SIZE bytes of the
+                                     drive with that serial
        spindle-guest extents FILE... tell in how many extents files lie
        spindle-guest sshd PORT       serve SSH on the virtio port of that name
        spindle-guest poweroff        end the guest`
