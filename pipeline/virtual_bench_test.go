@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"strings"
 	"testing"
 
 	"spindle/reports/record"
@@ -40,7 +41,7 @@ func BenchmarkVirtual(b *testing.B) {
 				b.Fatal(s.Outcome)
 			}
 			v := s.Virtual
-			b.ReportMetric(s.Metrics[0].Value, s.Metrics[0].Unit+"-"+s.Metrics[0].Name)
+			b.ReportMetric(s.Metrics[0].Value, strings.ReplaceAll(s.Metrics[0].Unit+"-"+s.Metrics[0].Name, " ", "-"))
 			b.ReportMetric(v.Seconds, "virtual-s")
 			b.ReportMetric(v.WallSeconds/v.Seconds, "wall/virtual")
 			b.ReportMetric(float64(v.Requests)/v.WallSeconds, "requests/s")

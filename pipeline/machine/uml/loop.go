@@ -33,6 +33,7 @@ type loop struct {
 	turns  int64
 	spins  int
 	guard  guard
+	seat   seat
 }
 
 // Ends that the loop finds.
@@ -84,6 +85,8 @@ func (l *loop) serve() error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	vhost.GuardMemory()
+	l.seat.take(l.pid)
+	defer l.seat.leave()
 	err := l.poll()
 	if errors.Is(err, io.EOF) {
 		return nil
@@ -107,6 +110,7 @@ func (l *loop) poll() error {
 			continue
 		}
 		l.guard.spoke()
+		l.seat.look()
 		if err := l.handle(fds); err != nil {
 			return err
 		}
