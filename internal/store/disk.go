@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -74,17 +73,9 @@ func syncDir(dir string) error {
 	return f.Sync()
 }
 
-// spaceHint says what to do if err means that the disk is full. Programs that
-// a build runs say so only in words, which their error quotes.
+// spaceHint says what to do if err means that the disk is full.
 func spaceHint(dir string, err error) error {
-	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	for _, words := range []string{
-		"No space left on device", "Disk quota exceeded",
-		"Out of diskspace", "unable to write file", // git
-	} {
-		full = full || strings.Contains(err.Error(), words)
-	}
-	if !full || fault.Hint(err) != "" {
+	if !fault.DiskFull(err) || fault.Hint(err) != "" {
 		return err
 	}
 	return &fault.Error{

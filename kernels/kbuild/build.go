@@ -126,7 +126,7 @@ func settled(err error) bool {
 	if errors.As(err, &failed) && (failed.Signal == 9 || failed.ExitCode < 0 && failed.Err == nil) {
 		return false
 	}
-	return err == nil || !fullDisk.MatchString(err.Error())
+	return !fault.DiskFull(err)
 }
 
 type build struct {

@@ -330,7 +330,7 @@ func TestFullDisk(t *testing.T) {
 	if err == nil || fault.Of(err) != fault.Machinery {
 		t.Fatalf("%v: %v", fault.Of(err), err)
 	}
-	if !fullDisk.MatchString(err.Error()) {
+	if !fault.DiskFull(err) {
 		t.Errorf("the error does not say that the disk is full: %v", err)
 	}
 	if err := syscall.Mount("none", small, "tmpfs", syscall.MS_REMOUNT, "size=64m"); err != nil {

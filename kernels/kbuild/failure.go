@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"spindle/internal/fault"
 )
 
 // Failure is why a build stopped: the first error of the compiler, or of what
@@ -37,7 +39,6 @@ var (
 	toolError    = regexp.MustCompile(`^(?:/bin/)?(?:sh|bash): (?:line )?\d+: (\S+): (?:not found|command not found)$`)
 	makeGaveUp   = regexp.MustCompile(`\[.*\] (?:Error \d+|Interrupt|Terminated|Killed)`)
 	breakdown    = regexp.MustCompile(`internal compiler error|Killed signal terminated program|virtual memory exhausted|Cannot allocate memory|out of memory|Segmentation fault`)
-	fullDisk     = regexp.MustCompile(`(?i)no space left on device|Disk quota exceeded`)
 	noHeader     = regexp.MustCompile(`^([^\s:]+\.h): No such file or directory|'([^']+\.h)' file not found`)
 )
 
@@ -99,7 +100,7 @@ func diagnose(lines []string, src, obj string) (f Failure) {
 func (f *Failure) host(lines []string) {
 	for _, line := range lines {
 		switch {
-		case fullDisk.MatchString(line):
+		case fault.TellsDiskFull(line):
 			// The store knows these words and gives the hint.
 			f.Host, f.Message = "the disk is full", strings.TrimSpace(line)
 			return

@@ -163,7 +163,7 @@ func (a *applier) bring(ctx context.Context, m Mail) error {
 	}
 	// Files that are new with the patch are in no index: --quiet.
 	_, err := git{at: a.dir, in: strings.NewReader(names.String()), env: a.env(), args: []string{"checkout-index", "--quiet", "--force", "--index", "-z", "--stdin"}}.run(ctx)
-	if exit(err) > 0 && !fullDisk(err.Error()) {
+	if exit(err) > 0 && !fault.TellsDiskFull(err.Error()) {
 		err = nil
 	}
 	return err
@@ -173,7 +173,7 @@ func (a *applier) bring(ctx context.Context, m Mail) error {
 func (a *applier) explain(ctx context.Context, m Mail, err error) error {
 	var failed *proc.Error
 	patch := filepath.Join(a.dir, ".git/rebase-apply/patch")
-	if !errors.As(err, &failed) || failed.ExitCode <= 0 || fullDisk(failed.Output) {
+	if !errors.As(err, &failed) || failed.ExitCode <= 0 || fault.TellsDiskFull(failed.Output) {
 		return fmt.Errorf("apply %q: %w", m.Subject, err)
 	}
 	text, rerr := os.ReadFile(patch)
@@ -198,11 +198,6 @@ func (a *applier) explain(ctx context.Context, m Mail, err error) error {
 	}
 	return &fault.Error{Kind: fault.Kernel, Reason: "patch", Err: errors.New(strings.Join(said, "; ")), Tail: hunk,
 		Hint: "is rev: the commit that the series was made for? its cover letter may name it (base-commit:)"}
-}
-
-func fullDisk(output string) bool {
-	return strings.Contains(output, "No space left on device") || strings.Contains(output, "Disk quota exceeded") ||
-		strings.Contains(output, "Out of diskspace")
 }
 
 // gitSays takes the errors out of git's output.

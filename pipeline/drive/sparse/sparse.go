@@ -199,7 +199,7 @@ func (f *File) fail(verb string, err error) error {
 		err = path.Err
 	}
 	e := fault.New(fault.Machinery, "backing", fmt.Errorf("%s %s: %w", verb, f.name, err))
-	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+	if fault.DiskFull(err) {
 		e.Hint = "free space there, or give the drive a directory with more"
 	}
 	f.err.CompareAndSwap(nil, e)
