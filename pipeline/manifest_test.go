@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"spindle/images"
 
+	"spindle/images"
 	"spindle/kernels"
 	"spindle/pipeline/machine"
 	"spindle/reports/record"
@@ -19,6 +19,9 @@ func kitOf(p *Plan) *Kit {
 	k := &Kit{
 		Kernels: map[string]kernels.Artifact{}, Guest: strings.Repeat("5e", 32), Accel: machine.TCG, Version: "7.2.22",
 		Image: images.Image{Suite: "bookworm", Hash: strings.Repeat("1a", 32), Packages: map[string]string{"coreutils": "9.1-1"}},
+	}
+	if p.Virtual() {
+		k.Accel, k.Version = virtualAccel, ""
 	}
 	for name := range p.Kernels {
 		k.Kernels[name] = kernels.Artifact{Source: name + "=1", Version: "6.12.57", Hash: strings.Repeat("9f", 32)}
