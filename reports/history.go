@@ -288,7 +288,7 @@ func (t track) unit() scale {
 	if len(means) == 0 {
 		return scaleOf(t.metric.Unit, 1)
 	}
-	return scaleOf(t.metric.Unit, stat.Describe(means).Median)
+	return scaleFor(t.metric.Unit, means)
 }
 
 // what says what else changed between the run after a change and the one before.

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +73,21 @@ func scaleOf(unit string, magnitude float64) scale {
 		return steps[0]
 	}
 	return steps[len(steps)-1]
+}
+
+// scaleFor picks the unit of a column: that of its median, or, if the largest value
+// would have six digits then, or the smallest be 0.00003 (an fsync of 3 µs on one
+// file system, of 2.4 s on another), the one between the two.
+func scaleFor(unit string, values []float64) scale {
+	if len(values) == 0 {
+		return scaleOf(unit, 0)
+	}
+	s := scaleOf(unit, stat.Describe(values).Median)
+	least, most := slices.Min(values), slices.Max(values)
+	if most/s.size < 1e5 && (least == 0 || least/s.size >= 1e-4) {
+		return s
+	}
+	return scaleOf(unit, math.Sqrt(least*most))
 }
 
 // withUnit gives one value for prose: "8.3 ms".

@@ -98,3 +98,23 @@ func TestSpans(t *testing.T) {
 		}
 	}
 }
+
+func TestScaleFor(t *testing.T) {
+	for _, tt := range []struct {
+		unit   string
+		values []float64
+		want   string
+	}{
+		{"s", nil, "s"},
+		{"s", []float64{0.0031, 0.0042, 0.9}, "ms"},
+		{"s", []float64{3e-6, 2.369}, "ms"},
+		{"s", []float64{3e-6, 4e-6, 5e-6, 2.369}, "ms"},
+		{"s", []float64{3e-6, 5e-6, 0.09}, "µs"}, // 90000 µs
+		{"B/s", []float64{2e3, 3e3, 4e9}, "MB/s"},
+		{"1", []float64{1, 2, 4e9}, ""},
+	} {
+		if got := scaleFor(tt.unit, tt.values).name; got != tt.want {
+			t.Errorf("%v %s: %q, want %q", tt.values, tt.unit, got, tt.want)
+		}
+	}
+}

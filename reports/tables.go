@@ -25,7 +25,7 @@ func (a *analysis) unit(c record.Condition, m record.MetricInfo) scale {
 			}
 		}
 	}
-	return scaleOf(m.Unit, stat.Describe(append(means, 0)[:max(len(means), 1)]).Median)
+	return scaleFor(m.Unit, means)
 }
 
 // group is the conditions that share a drive and a workload: one section.
