@@ -71,7 +71,7 @@ func verbs() []verb {
 		{"compare", "[--format F] [-o DIR] RUN RUN...", "merge runs of one plan, from one host or several, into one report", compare},
 		{"history", "[-o DIR] [--format F] RUN RUN...", "show the baseline of many runs of one plan over time, and where it changed", history},
 		{"reproduce", "[-o DIR | --with RUN] [--gate] DIR", "make a run once more, and say which of its verdicts held", reproduce},
-		{"bisect", "[step] PLAN --good REV --bad REV [-o DIR] [-- PATH...] | --resume DIR", "find the commit at which a metric changed", bisectVerb},
+		{"bisect", "[step] PLAN --good REV --bad REV [-o DIR] [-- PATH...] | --resume DIR | simulate", "find the commit at which a metric changed", bisectVerb},
 		{"series", "PLAN --mbox F | --range A..B | --b4 MSGID [--each] [-o DIR]", "test a patch series on top of a plan's first arm, and name the patch at fault", seriesVerb},
 		{"shell", "FILE [--arm A] [--condition C]", "boot one cell of a plan and open a terminal in it", shell},
 		{"gc", "[-n] [-unused TIME] [RUN...]", "remove from the cache what no run refers to and nobody uses", gc},

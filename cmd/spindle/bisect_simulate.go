@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"spindle/pipeline/bisect/search/simulate"
@@ -16,6 +17,8 @@ func bisectSimulate(ctx context.Context, a *app, args []string) error {
 	searches := f.Int("searches", 200, "`number` of searches a row; dear rows get fewer")
 	seed := f.Uint64("seed", 1, "`number` that all histories and noise are drawn from")
 	only := f.String("table", "", "only this `table`")
+	noise := f.Float64("noise", -1, "only rows of this noise, in `percent`")
+	effect := f.Float64("effect", -1, "only rows of this effect, in `percent`")
 	asJSON := f.Bool("json", false, "print the rows as JSON instead of tables")
 	rest, err := f.parse(args)
 	switch {
@@ -32,6 +35,11 @@ func bisectSimulate(ctx context.Context, a *app, args []string) error {
 		if len(cases) == 0 {
 			return f.wrong("simulate has no table %q: there are %q", *only, simulate.Tables())
 		}
+	}
+	differ := func(asked, has float64) bool { return asked >= 0 && math.Abs(asked-100*has) > 1e-6 }
+	cases = slices.DeleteFunc(cases, func(c simulate.Case) bool { return differ(*noise, c.Noise) || differ(*effect, c.Effect) })
+	if len(cases) == 0 {
+		return f.wrong("simulate has no row of that noise and effect: run it without to see those it has")
 	}
 	rows := []simulate.Row{}
 	began := a.now()

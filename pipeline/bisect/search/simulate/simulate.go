@@ -5,7 +5,10 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"spindle/pipeline/bisect/search"
 )
@@ -75,12 +78,17 @@ func Run(ctx context.Context, c Case, searches int, seed uint64) (Row, error) {
 	n := max(min(searches, 20), int(float64(searches)/max(1, c.Cost)))
 	row := Row{Case: c, Searches: n, Seed: seed}
 	spindle := func(o search.Options) (Spindle, error) {
-		var all []outcome
+		all := make([]outcome, n)
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(runtime.GOMAXPROCS(0))
 		for i := range n {
-			if err := ctx.Err(); err != nil {
-				return Spindle{}, err
-			}
-			all = append(all, c.history(seed, i).spindle(noise(seed, i, 0), o))
+			group.Go(func() (err error) {
+				all[i], err = c.history(seed, i).spindle(ctx, noise(seed, i, 0), o)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return Spindle{}, err
 		}
 		return summary(all), nil
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"math/rand/v2"
 
 	"spindle/pipeline/bisect/search"
@@ -21,8 +22,9 @@ type outcome struct {
 // budget ends a search that does not.
 const budget = 3000
 
-// spindle runs package search on a history, with options beside the ends.
-func (h *history) spindle(r *rand.Rand, o search.Options) outcome {
+// spindle runs package search on a history, with options beside the ends. The
+// only error is that of ctx.
+func (h *history) spindle(ctx context.Context, r *rand.Rand, o search.Options) (outcome, error) {
 	o.Good, o.Bad = []int{0}, len(h.graph.Parents)-1
 	s, err := search.New(h.graph, o)
 	if err != nil {
@@ -46,6 +48,9 @@ func (h *history) spindle(r *rand.Rand, o search.Options) outcome {
 	}
 	var out outcome
 	for host.boots < budget {
+		if err := ctx.Err(); err != nil {
+			return outcome{}, err
+		}
 		host.fresh(1)
 		next := s.Next(host.block, nil)
 		if next.Done {
@@ -69,7 +74,7 @@ func (h *history) spindle(r *rand.Rand, o search.Options) outcome {
 		out.second = true
 		out.both = h.among(st.Culprits) && h.among(st.Second.Culprits)
 	}
-	return out
+	return out, nil
 }
 
 // among says whether a culprit is one of the commits.
