@@ -13,31 +13,14 @@ import (
 	"spindle/internal/fault"
 	"spindle/internal/proc"
 	"spindle/internal/proc/proctest"
-	"spindle/internal/store"
+	"spindle/internal/store/storetest"
 )
-
-// cache is spindle's cache directory, so that a download serves many runs of
-// the tests, and the tool.
-func cache(t *testing.T) string {
-	t.Helper()
-	if dir := os.Getenv("SPINDLE_CACHE"); dir != "" {
-		return dir
-	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, "spindle")
-}
 
 // TestDebianKernel takes a real kernel apart.
 func TestDebianKernel(t *testing.T) {
 	proctest.Need(t, "apt-get", "dpkg-deb", "depmod", "modprobe")
-	s, err := store.Open(filepath.Join(cache(t), "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	env := Env{Store: s, AptDir: filepath.Join(cache(t), "apt")}
+	cache, s := storetest.User(t)
+	env := Env{Store: s, AptDir: filepath.Join(cache, "apt")}
 	a, err := Make(t.Context(), env, Source{Deb: "linux-image-6.12-cloud-amd64"})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"spindle/internal/proc/proctest"
+	"spindle/internal/store/storetest"
 	"spindle/kernels/kbuild"
 )
 
@@ -20,7 +21,8 @@ func TestSameKernel(t *testing.T) {
 		t.Skip("builds two kernels: SPINDLE_TEST_BUILDS=1 go test -timeout 1h -run TestSameKernel ./kernels")
 	}
 	proctest.Need(t, "git", "make", "gcc", "perl", "ld", "flex", "bison", "bc", "gzip", "xz", "apt-get", "dpkg-deb")
-	env := Env{Store: openStore(t), AptDir: filepath.Join(cache(t), "apt"), Dir: filepath.Join(cache(t), "kernels")}
+	cache, _ := storetest.User(t)
+	env := Env{Store: openStore(t), AptDir: filepath.Join(cache, "apt"), Dir: filepath.Join(cache, "kernels")}
 	spec, _, err := plan(t.Context(), env, Source{Deb: "linux-source-6.12", Config: Parts{"tiny", "testdata/smallest.config"}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 	"spindle/internal/fault"
 	"spindle/internal/proc/proctest"
-	"spindle/internal/store"
+	"spindle/internal/store/storetest"
 	"spindle/pipeline/guest"
 	"spindle/reports/record"
 )
@@ -51,18 +51,7 @@ func booting(t testing.TB) (Env, *Kit, *Plan) {
 		t.Skip("boots guests: not with -short")
 	}
 	proctest.Need(t, "qemu-system-x86_64", "mmdebstrap", "mksquashfs", "apt-get", "dpkg-deb", "depmod", "go")
-	cache := os.Getenv("SPINDLE_CACHE")
-	if cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(dir, "spindle")
-	}
-	st, err := store.Open(filepath.Join(cache, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache, st := storetest.User(t)
 	env := NewEnv(st, cache, nil, time.Now, "", "test", []string{"test"})
 	env.Temp = t.TempDir()
 	p := mustLoad(t, bootPlan)

@@ -12,7 +12,7 @@ import (
 
 	"spindle/internal/proc"
 	"spindle/internal/proc/proctest"
-	"spindle/internal/store"
+	"spindle/internal/store/storetest"
 	"spindle/pipeline/machine/uml"
 	"spindle/reports"
 	"spindle/reports/record"
@@ -55,18 +55,7 @@ func virtually(t testing.TB, plan string) (Env, *Plan) {
 		t.Skip("wants a kernel for User Mode Linux: see go test -v ./pipeline/machine/uml")
 	}
 	proctest.Need(t, "setarch", "mmdebstrap", "mksquashfs", "go")
-	cache := os.Getenv("SPINDLE_CACHE")
-	if cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(dir, "spindle")
-	}
-	st, err := store.Open(filepath.Join(cache, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, st := storetest.User(t)
 	env := NewEnv(st, t.TempDir(), nil, time.Now, "", "test", []string{"test"})
 	env.Temp = t.TempDir()
 	return env, mustLoad(t, strings.ReplaceAll(plan, "KERNEL", kernel))

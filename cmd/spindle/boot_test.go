@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"spindle/internal/proc/proctest"
+	"spindle/internal/store/storetest"
 )
 
 // TestBootScript runs the scripts with real guests. They have the store and the
@@ -24,14 +25,7 @@ func TestBootScript(t *testing.T) {
 		t.Skip("boots guests: not with -short")
 	}
 	proctest.Need(t, "qemu-system-x86_64", "mmdebstrap", "mksquashfs", "apt-get", "dpkg-deb", "depmod", "go")
-	shared := os.Getenv("SPINDLE_CACHE")
-	if shared == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared = filepath.Join(dir, "spindle")
-	}
+	shared, _ := storetest.User(t)
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)

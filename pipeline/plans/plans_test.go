@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"spindle/internal/proc/proctest"
-	"spindle/internal/store"
+	"spindle/internal/store/storetest"
 	"spindle/pipeline"
 	"spindle/reports"
 	"spindle/reports/record"
@@ -117,18 +117,7 @@ func TestMails(t *testing.T) {
 // made once.
 func environment(t *testing.T) pipeline.Env {
 	t.Helper()
-	cache := os.Getenv("SPINDLE_CACHE")
-	if cache == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cache = filepath.Join(dir, "spindle")
-	}
-	st, err := store.Open(filepath.Join(cache, "store"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache, st := storetest.User(t)
 	env := pipeline.NewEnv(st, cache, nil, time.Now, "", "test", []string{"test"})
 	env.Temp = t.TempDir()
 	return env
