@@ -102,15 +102,7 @@ func (d *disturbed) Volatile(from, to int64) []timing.Extent {
 }
 
 func (d *disturbed) run(now time.Duration) {
-	for {
-		t, ok := d.event()
-		if !ok || t > now {
-			break
-		}
-		d.now = max(d.now, t)
-		d.step()
-	}
-	d.now = max(d.now, now)
+	timing.Run(&d.now, now, d.event, d.step)
 }
 
 func (d *disturbed) step() {

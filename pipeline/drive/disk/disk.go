@@ -103,9 +103,7 @@ func (d *Disk) Dirty() int64 { return d.dirty.Sectors() + d.inFlight() }
 // Arrive takes a request at the time now, which must not be earlier than any
 // time given before. The range must lie within the disk.
 func (d *Disk) Arrive(now time.Duration, r timing.Request) {
-	if r.LBA < 0 || r.Sectors < 0 || r.LBA > d.g.sectors-r.Sectors || r.Op != timing.Flush && r.Sectors == 0 {
-		panic(fmt.Sprintf("disk: request for %d sectors at %d of %d", r.Sectors, r.LBA, d.g.sectors))
-	}
+	r.MustFit("disk", d.g.sectors)
 	d.run(now)
 	c := &command{Request: r, arrived: now}
 	if d.inside >= d.depth {
@@ -164,15 +162,7 @@ func (d *Disk) event() (due time.Duration, ok bool) {
 
 // run lets everything happen that is due by now.
 func (d *Disk) run(now time.Duration) {
-	for {
-		t, ok := d.event()
-		if !ok || t > now {
-			break
-		}
-		d.now = max(d.now, t)
-		d.step()
-	}
-	d.now = max(d.now, now)
+	timing.Run(&d.now, now, d.event, d.step)
 }
 
 // step handles what is due at d.now, in a fixed order.

@@ -124,15 +124,7 @@ func (l *Link) Volatile(from, to int64) []timing.Extent {
 }
 
 func (l *Link) run(now time.Duration) {
-	for {
-		t, ok := l.event()
-		if !ok || t > now {
-			break
-		}
-		l.now = max(l.now, t)
-		l.step()
-	}
-	l.now = max(l.now, now)
+	timing.Run(&l.now, now, l.event, l.step)
 }
 
 // step handles what is due at l.now, in a fixed order.

@@ -108,9 +108,7 @@ func (a *Array) Sectors() int64 { return a.sectors }
 // Arrive takes a request; see [timing.Model]. The range must lie within the
 // array.
 func (a *Array) Arrive(now time.Duration, r timing.Request) {
-	if r.LBA < 0 || r.Sectors < 0 || r.LBA > a.sectors-r.Sectors || r.Op != timing.Flush && r.Sectors == 0 {
-		panic(fmt.Sprintf("raid: request for %d sectors at %d of %d", r.Sectors, r.LBA, a.sectors))
-	}
+	r.MustFit("raid", a.sectors)
 	a.run(now)
 	c := &command{Request: r}
 	if a.inside >= a.c.Depth {
@@ -195,15 +193,7 @@ func (a *Array) event() (due time.Duration, ok bool) {
 }
 
 func (a *Array) run(now time.Duration) {
-	for {
-		t, ok := a.event()
-		if !ok || t > now {
-			break
-		}
-		a.now = max(a.now, t)
-		a.step()
-	}
-	a.now = max(a.now, now)
+	timing.Run(&a.now, now, a.event, a.step)
 }
 
 // step handles what is due at a.now, in a fixed order.

@@ -64,9 +64,7 @@ func (s *SSD) Sectors() int64 { return int64(s.p.Capacity) / timing.SectorSize }
 // Arrive takes a request at the time now, which must not be earlier than any
 // time given before. The range must lie within the drive.
 func (s *SSD) Arrive(now time.Duration, r timing.Request) {
-	if r.LBA < 0 || r.Sectors < 0 || r.LBA > s.Sectors()-r.Sectors || r.Op != timing.Flush && r.Sectors == 0 {
-		panic(fmt.Sprintf("ssd: request for %d sectors at %d of %d", r.Sectors, r.LBA, s.Sectors()))
-	}
+	r.MustFit("ssd", s.Sectors())
 	s.run(now)
 	if s.inside >= s.depth {
 		s.outside = append(s.outside, r)
