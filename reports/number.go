@@ -106,6 +106,8 @@ func value(s stat.Summary, unit scale, pm string) string {
 		return digits(mean, 4)
 	case half == 0 && mean == math.Trunc(mean): // a count that never varied
 		return fixed(mean, 0)
+	case half == 0: // all the same: a bucket of a histogram, or virtual time
+		return digits(mean, 4)
 	}
 	d := decimals(half)
 	if fixed(half, d) == fixed(0, d) { // too small to show

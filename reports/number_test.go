@@ -28,6 +28,7 @@ func TestValue(t *testing.T) {
 		{0.0875, 0.00097, scale{"ms", 1e-3}, "87.5 ± 1.0"},
 		{1.5, 3e-9, s, "1.5000"},
 		{7, 0, s, "7"},
+		{0.173015, 0, scale{"ms", 1e-3}, "173.0"},
 		{-0.001, 0.2, s, "0.00 ± 0.20"},
 	} {
 		sum := stat.Summary{N: 3, Mean: tt.mean, Low: tt.mean - tt.half, High: tt.mean + tt.half}
