@@ -36,6 +36,8 @@ func Check(t *Tree, c Config, asks []Ask) []Problem {
 		switch {
 		case got == a.Value, a.Value == "n" && !set:
 			continue
+		case a.Value == "n" && got == "0":
+			continue // a switch that was a number in older kernels: BASE_SMALL
 		case a.Value == "" && !set:
 			continue // a text that is nowhere is empty
 		case a.Value == "m" && got == "y" && c["CONFIG_MODULES"] != "y":

@@ -189,6 +189,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"met":                 {Config{"CONFIG_BLOCK": "y"}, "CONFIG_BLOCK=y", ""},
 		"off":                 {Config{}, "# CONFIG_BLOCK is not set", ""},
+		"off by number":       {Config{"CONFIG_BLOCK": "0"}, "# CONFIG_BLOCK is not set", ""},
 		"unknown and off":     {Config{}, "# CONFIG_NOTHING is not set", ""},
 		"unknown":             {Config{}, "CONFIG_NOTHING=y", "CONFIG_NOTHING=y (f): this kernel has no such symbol"},
 		"built in for module": {Config{"CONFIG_EXT4_FS": "y"}, "CONFIG_EXT4_FS=m", ""},
