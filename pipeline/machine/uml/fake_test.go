@@ -197,6 +197,23 @@ func TestFakeLiar(t *testing.T) {
 	}
 }
 
+// A guest whose result cannot be kept, as on a full disk, is not waited for; one
+// that hangs up and stays not for long.
+func TestFakeLingers(t *testing.T) {
+	for mode, want := range map[string]string{"lingers": "is a directory", "hangs-up": "hung up, and was still there"} {
+		t.Run(mode, func(t *testing.T) {
+			cfg := fakeConfig(t, mode)
+			if err := os.Mkdir(filepath.Join(cfg.Dir, "result.json"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			_, err := uml.Run(t.Context(), cfg)
+			if err == nil || fault.Of(err) != fault.Machinery || !strings.Contains(err.Error(), want) {
+				t.Errorf("error %v, want %q", err, want)
+			}
+		})
+	}
+}
+
 // When the context ends so does the guest.
 func TestFakeCancel(t *testing.T) {
 	why := errors.New("enough")

@@ -38,9 +38,10 @@ type loop struct {
 
 // Ends that the loop finds.
 var (
-	errLimit = errors.New("virtual time ran out")
-	errDone  = errors.New("the guest has given its result")
-	errStall = errors.New("the guest's kernel computes, and its clock stands still")
+	errLimit  = errors.New("virtual time ran out")
+	errDone   = errors.New("the guest has given its result")
+	errHungUp = fmt.Errorf("the guest hung up, and was still there %v later", hungUp)
+	errStall  = errors.New("the guest's kernel computes, and its clock stands still")
 )
 
 // open makes what the guest connects to.

@@ -36,6 +36,10 @@ type Report struct {
 	Shared   bool        // the guest used shared memory
 }
 
+// hungUp is how long a guest may take to end, of the host's time, once it has hung
+// up.
+const hungUp = 10 * time.Second
+
 // run is a guest under way.
 type run struct {
 	cfg     Config
@@ -95,7 +99,7 @@ func (r *run) plug() (err error) {
 		return err
 	}
 	r.loop = &loop{links: &r.links, stall: r.cfg.Stall, limit: r.cfg.Limit, clock: r.cfg.Clock, messages: r.cfg.MessagesOnly,
-		done: func() bool { return r.delivered }}
+		done: func() bool { return r.delivered || r.mailbox.err != nil }}
 	now := r.loop.now
 	if r.mailbox, err = newMailbox(now, r.word); err != nil {
 		return err
@@ -228,9 +232,16 @@ func (r *run) carryOut(ctx context.Context) error {
 		r.loop.wake()
 	}()
 	served := r.loop.serve()
-	if served != nil {
-		process.Kill()
+	if served == nil {
+		// It hung up, as it does when it powers off. It must not wait for a word of
+		// ours then, since nobody serves it any more.
+		select {
+		case <-process.Done():
+		case <-time.After(hungUp):
+			served = errHungUp
+		}
 	}
+	process.Kill()
 	exit := process.Wait()
 	r.report.Wall = time.Since(began)
 	r.report.Virtual = r.loop.now()

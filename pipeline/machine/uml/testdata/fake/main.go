@@ -309,6 +309,9 @@ func main() {
 	switch mode {
 	case "off":
 		return
+	case "hangs-up":
+		unix.Close(c.fd)
+		time.Sleep(time.Hour)
 	case "signaled":
 		say("wait_stub_done : failed to wait for SIGTRAP, pid = 9157, n = 9157, errno = 25, status = 0x127f")
 		say("Kernel panic - not syncing: Attempted to kill init! exitcode=0x0000000b")
@@ -365,5 +368,8 @@ func main() {
 	}
 	m.write(4096, append(archive, make([]byte, (4096-len(archive)%4096)%4096)...))
 	m.say(fmt.Sprint("result ", len(archive)))
+	if mode == "lingers" {
+		time.Sleep(time.Hour)
+	}
 	say("spindle: told everything at %d", c.now)
 }
