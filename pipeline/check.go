@@ -54,6 +54,7 @@ func (c *checker) check() {
 	c.arms()
 	c.conditions()
 	c.workloads()
+	c.exclusive()
 	c.options()
 	c.together()
 	c.size()

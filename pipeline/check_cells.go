@@ -90,6 +90,9 @@ func (c *checker) workloads() {
 			continue
 		}
 		c.valid(item, "workload", w.Validate())
+		if !item.broken() {
+			c.workloadSettings(item)
+		}
 		if item.broken() {
 			continue
 		}

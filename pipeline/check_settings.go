@@ -40,6 +40,10 @@ func (c *checker) settings(what string, n *node, kernel kernels.Source) {
 			c.entry(f, "%s", problem)
 		case strings.TrimSpace(f.text) == "" || strings.ContainsFunc(f.text, unicode.IsControl):
 			c.value(f, "%s wants one line of text, not %s", f.name(), quote(f.text))
+		default:
+			if wrong := wrongValue(what, key, f.text); wrong != "" {
+				c.value(f, "%s", wrong)
+			}
 		}
 	}
 }
