@@ -69,7 +69,9 @@ func (r *run) conclude(ctx context.Context, served, exit error) error {
 	case errors.Is(served, errLimit):
 		r.hang(end, said, "the guest was not done after %v of its time", now)
 	case errors.Is(served, errStall):
-		r.hang(end, said, "the guest's kernel computed for %v while its clock stood still at %v", r.cfg.Stall, now)
+		// The kernel's own computing takes no virtual time, so that a loop that ends
+		// when a tick lets another task run (reclaim, with all memory in use) does not.
+		r.hang(end, said, "the guest's kernel computed for %v while its clock stood still at %v: it loops, or, as when memory runs short, waits in a loop for others that get to run in real time only", r.cfg.Stall, now)
 	case served != nil:
 		return fault.New(fault.Machinery, string(Protocol), served)
 	case errors.As(exit, &killed) && (killed.Signal != 0 || !r.delivered):
