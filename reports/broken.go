@@ -70,10 +70,15 @@ func (p *page) reading() {
 		return
 	}
 	p.heading(2, "How to read this")
-	p.say("Each sample is a fresh boot of a fresh guest and a fresh mkfs. A block holds one sample of every arm under every condition; " +
-		"arms are compared within blocks, by ratio, so that drift of the host cancels.")
+	cancels, included := "so that drift of the host cancels", "drift of the host from block to block included"
+	if p.virtual() {
+		cancels = "so that what a block's seeds do to all arms alike cancels: every block has seeds of its own, and its samples share them"
+		included = "the difference that the blocks' seeds make included"
+	}
+	p.say("Each sample is a fresh boot of a fresh guest and a fresh mkfs. A block holds one sample of every arm under every condition; "+
+		"arms are compared within blocks, by ratio, %s.", cancels)
 	items := []string{
-		"a ± b: mean of the boots and half of its 95" + text.NBSP + "% interval, drift of the host from block to block included",
+		"a ± b: mean of the boots and half of its 95" + text.NBSP + "% interval, " + included,
 		fmt.Sprintf("+10"+text.NBSP+"%% (8,"+text.NBSP+"12): a change and its 95"+text.NBSP+"%% interval (Student's t on logarithms: in pairs, or as two samples where blocks are not seen to matter), "+
 			"claimed with a false-discovery rate of %.0f"+text.NBSP+"%% over all comparisons of this run (%d)", 100*fdr, p.family()),
 		"none (>" + text.NBSP + "2" + text.NBSP + "% shows): no change; one of 2" + text.NBSP + "% would have been seen with 80" + text.NBSP + "% probability at the noise observed",

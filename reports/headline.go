@@ -139,25 +139,30 @@ func detail(kind finding, ks []*comparison) string {
 	return ""
 }
 
-// rangeOf gives "+13 to +15 %" for changes that are ratios.
+// rangeOf gives "+13.2 to +15 %" for changes that are ratios, each rounded as
+// the tables have it.
 func rangeOf(ks []*comparison) string {
-	low, high := math.Inf(1), math.Inf(-1)
+	least, most := ks[0].verdict, ks[0].verdict
 	for _, k := range ks {
 		if k.verdict.Scale != stat.Ratio {
 			return ""
 		}
-		low, high = min(low, k.verdict.Change), max(high, k.verdict.Change)
-	}
-	plus := func(v float64) string {
-		if v > 0 && v < manyfold {
-			return "+" + share(v)
+		if k.verdict.Change < least.Change {
+			least = k.verdict
 		}
-		return share(v)
+		if k.verdict.Change > most.Change {
+			most = k.verdict
+		}
 	}
-	if plus(low) == plus(high) {
-		return plus(low)
+	low, high := estimate(least, scale{}), estimate(most, scale{})
+	if low == high {
+		return low
 	}
-	return strings.TrimSuffix(plus(low), text.NBSP+"%") + text.NBSP + "to" + text.NBSP + plus(high)
+	percent := text.NBSP + "%"
+	if strings.HasSuffix(high, percent) {
+		low = strings.TrimSuffix(low, percent)
+	}
+	return low + text.NBSP + "to" + text.NBSP + high
 }
 
 // title is the verdict in one line of at most 70 columns: the fullest wording
@@ -307,7 +312,11 @@ func (p *page) opening() {
 	if d := p.decision; d != nil {
 		p.say("The run repeats until it has decided: %s.", text.Clean(d.Why))
 	}
-	if p.turned != "" {
+	switch {
+	case p.turned == "":
+	case p.virtual():
+		p.say("The compared axis is %s, which the run was not laid out for. In virtual time that costs nothing: the samples of a block share its seeds, in whatever order they ran.", p.turned)
+	default:
 		p.say("The compared axis is %s, which the run was not laid out for: its values ran in the same blocks but not next to each other, so drift of the host within a block is in the noise.", p.turned)
 	}
 	if len(p.runs) > 1 {

@@ -130,7 +130,7 @@ func (p *page) used(pack string) bool {
 
 func (p *page) machineItem() string {
 	m := p.manifest.Machine
-	if m.Accel == "virtual" {
+	if p.virtual() {
 		return p.virtualItem()
 	}
 	s := fmt.Sprintf("machine: QEMU %s, accelerator %s", m.QEMU, m.Accel)
@@ -198,12 +198,26 @@ func (p *page) driveItems() []string {
 		if len(d.Params) > 0 {
 			var params []string
 			for _, x := range d.Params {
-				params = append(params, x.Name+" "+near(x.Text))
+				s := x.Name + " " + near(x.Text)
+				if depth := fmt.Sprint(d.QueueDepth); x.Name == depthParam(d) && d.QueueDepth > 0 && x.Text != depth {
+					s += " (set to " + depth + ")" // else the line above would contradict it
+				}
+				params = append(params, s)
 			}
 			out = append(out, keep("model of "+d.Name+": "+strings.Join(params, ", ")))
 		}
 	}
 	return out
+}
+
+// depthParam names the parameter of a drive's model that its queue depth stands
+// in place of: behind a controller that is the controller's own.
+func depthParam(d record.Drive) string {
+	const controller = "controller.depth"
+	if slices.ContainsFunc(d.Params, func(x record.Param) bool { return x.Name == controller }) {
+		return controller
+	}
+	return "queue.depth"
 }
 
 // nbdRequests is how many requests QEMU's NBD client has in flight on a
@@ -254,11 +268,17 @@ func (p *page) durationItem() string {
 			work = append(work, s.WorkloadSeconds)
 		}
 	}
-	s := fmt.Sprintf("time per sample, median: boot %s, set-up %s", seconds(boot), seconds(setup))
+	s, took := "time per sample, median: boot "+seconds(boot), "took"
+	if p.virtual() {
+		s, took = "virtual time per sample, median: boot "+seconds(boot), "took the host"
+	}
+	if slices.Max(setup) > 0 {
+		s += ", set-up " + seconds(setup)
+	}
 	if len(work) > 0 {
 		s += fmt.Sprintf(", workload %s (%s to %s)", seconds(work), withUnit(slices.Min(work), "s", 2), withUnit(slices.Max(work), "s", 2))
 	}
-	return s + fmt.Sprintf("; %d samples took %s in all", len(p.samples), hours(total))
+	return s + fmt.Sprintf("; %s %s %s in all", plural(len(p.samples), "sample", "samples"), took, hours(total))
 }
 
 func seconds(v []float64) string { return withUnit(stat.Describe(v).Median, "s", 2) }

@@ -12,14 +12,16 @@ import (
 
 // mistake is something that the plan asks for and no arm that it asks it of
 // has. One kernel without a setting is a result; when all lack it, the plan
-// has it wrong, and no kernel is to blame.
+// has it wrong, and no kernel is to blame. So it is with a workload that fails
+// in every arm: a command that is not there, a number that its output lacks.
 //
 // That can be seen in guests only, since patches bring settings that nobody
 // knows.
 type mistake struct {
-	reason     string // of the outcomes: setting, mount or mkfs
+	reason     string // of the outcomes: setting, mount, mkfs or workload
 	name       string // of the setting
 	filesystem string // that could not be made or mounted
+	workload   string // that asks for the setting, or failed; "" for what arms ask for
 	arms       []string
 	detail     string // of the first outcome
 	samples    int
@@ -27,6 +29,13 @@ type mistake struct {
 
 // String says it in words.
 func (m mistake) String() string {
+	if m.workload != "" {
+		what := "failed in every arm"
+		if m.name != "" {
+			what = "wants the setting " + m.name + ", which cannot be had in any arm"
+		}
+		return fmt.Sprintf("workload %s %s: %s", text.Clean(m.workload), text.Clean(what), text.Clean(text.Cut(m.detail, 300)))
+	}
 	what := "the setting " + m.name
 	if m.filesystem != "" {
 		what = fmt.Sprintf("the options of %s for %s", m.reason, m.filesystem)
@@ -40,7 +49,7 @@ func (m mistake) String() string {
 var settingName = regexp.MustCompile(`\bset (\S+?)(:| to )`)
 
 // mistakeOf gives what a sample's failure would be if it were the plan's.
-func mistakeOf(s record.Sample) (mistake, bool) {
+func (a *analysis) mistakeOf(s record.Sample) (mistake, bool) {
 	if s.Outcome.Kind == record.OK {
 		return mistake{}, false
 	}
@@ -52,6 +61,14 @@ func mistakeOf(s record.Sample) (mistake, bool) {
 			return mistake{}, false
 		}
 		m.name = found[1]
+		if !slices.ContainsFunc(a.manifest.Arms, func(arm record.Arm) bool { return a.asks(arm, m) }) {
+			m.workload = s.Condition.Workload
+		}
+	case "workload":
+		if len(a.manifest.Arms) < 2 {
+			return mistake{}, false // nothing says that another kernel would do better
+		}
+		m.workload = s.Condition.Workload
 	case "mount", "mkfs":
 		m.filesystem = s.Condition.Filesystem
 	default:
@@ -64,6 +81,9 @@ func mistakeOf(s record.Sample) (mistake, bool) {
 // the plan could have it wrong: without options of the plan's, a mkfs or mount
 // that fails is the kernel's.
 func (a *analysis) asks(arm record.Arm, m mistake) bool {
+	if m.workload != "" {
+		return true
+	}
 	var fs record.Filesystem
 	for _, f := range a.manifest.Filesystems {
 		if f.Name == m.filesystem {
@@ -84,7 +104,7 @@ func (a *analysis) asks(arm record.Arm, m mistake) bool {
 
 // same says whether two failures are about the same thing.
 func (m mistake) same(n mistake) bool {
-	return m.reason == n.reason && m.name == n.name && m.filesystem == n.filesystem
+	return m.reason == n.reason && m.name == n.name && m.filesystem == n.filesystem && m.workload == n.workload
 }
 
 // findMistakes looks for what every arm that asks for it failed at, and no
@@ -92,7 +112,7 @@ func (m mistake) same(n mistake) bool {
 func (a *analysis) findMistakes() []mistake {
 	var out []mistake
 	for _, s := range a.samples {
-		m, ok := mistakeOf(s)
+		m, ok := a.mistakeOf(s)
 		if !ok || slices.ContainsFunc(out, m.same) {
 			continue
 		}
@@ -105,11 +125,12 @@ func (a *analysis) findMistakes() []mistake {
 			m.arms = append(m.arms, arm.Name)
 			lacks := 0
 			for _, other := range a.samples {
-				if other.Arm != arm.Name || m.filesystem != "" && other.Condition.Filesystem != m.filesystem {
+				if other.Arm != arm.Name || m.filesystem != "" && other.Condition.Filesystem != m.filesystem ||
+					m.workload != "" && other.Condition.Workload != m.workload {
 					continue
 				}
 				all = all && other.Outcome.Kind != record.OK
-				if n, ok := mistakeOf(other); ok && m.same(n) {
+				if n, ok := a.mistakeOf(other); ok && m.same(n) {
 					lacks++
 				}
 			}
@@ -125,6 +146,6 @@ func (a *analysis) findMistakes() []mistake {
 
 // mistaken says whether a sample failed for a mistake of the plan.
 func (a *analysis) mistaken(s record.Sample) bool {
-	m, ok := mistakeOf(s)
+	m, ok := a.mistakeOf(s)
 	return ok && slices.ContainsFunc(a.mistakes, m.same)
 }

@@ -191,6 +191,12 @@ func change(v stat.Verdict, unit scale) string {
 	return s + " (" + fixed(low, d) + "," + text.NBSP + upper + ")"
 }
 
+// estimate gives a verdict's change as change does, without its interval.
+func estimate(v stat.Verdict, unit scale) string {
+	s, _, _ := strings.Cut(change(v, unit), " (")
+	return s
+}
+
 func signed(v float64, decimals int) string {
 	s := fixed(v, decimals)
 	if v > 0 && strings.Trim(s, "0.") != "" {

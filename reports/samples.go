@@ -15,7 +15,11 @@ import (
 // samples of each cell spread.
 func (p *page) everySample() {
 	p.heading(2, "Every sample")
-	p.say("Primary metrics by block (b1, b2, ...). sd and CV (sd / mean) are of single boots, so they hold the host's drift from block to block too. All metrics are in values.csv, the raw logs under samples/.")
+	too := "the host's drift from block to block"
+	if p.virtual() {
+		too = "the difference that the blocks' seeds make"
+	}
+	p.say("Primary metrics by block (b1, b2, ...). sd and CV (sd / mean) are of single boots, so they hold %s too. All metrics are in values.csv, the raw logs under samples/.", too)
 	for _, g := range p.groups() {
 		m := p.metrics(g.conditions[0])
 		if len(m) == 0 {

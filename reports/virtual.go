@@ -6,6 +6,10 @@ import (
 	"spindle/reports/internal/text"
 )
 
+// virtual says whether the samples were made in virtual time, where the host
+// cannot disturb a figure: what varies from block to block is seeds.
+func (a *analysis) virtual() bool { return a.manifest.Machine.Accel == "virtual" }
+
 // virtualItem says what a guest in virtual time was, and what such a run says
 // nothing about.
 func (p *page) virtualItem() string {
