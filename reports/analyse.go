@@ -29,6 +29,7 @@ type comparison struct {
 	verdict   stat.Verdict
 	broke     []record.Sample // of either arm
 	mistake   bool            // all of them for a mistake of the plan
+	noBase    bool            // the baseline has no sample yet
 }
 
 // analyse judges what a source holds.
@@ -161,11 +162,18 @@ func (a *analysis) compare(arm string, c record.Condition, m record.MetricInfo) 
 	// the arm is judged by the blocks in which it did not, if those are enough
 	// to judge by.
 	armBroke := slices.ContainsFunc(k.broke, func(s record.Sample) bool { return s.Arm == arm })
-	if len(k.broke) > 0 && (armBroke || k.verdict.Why == stat.FewPairs) {
+	k.mistake = len(k.broke) > 0 && !slices.ContainsFunc(k.broke, func(s record.Sample) bool { return !a.mistaken(s) })
+	// Before the baseline has a sample nobody knows that it does not break too.
+	k.noBase = len(base) == 0 && !k.mistake && a.laidOut(record.Cell{Arm: a.baseline(), Condition: c})
+	if len(k.broke) > 0 && !k.noBase && (armBroke || k.verdict.Why == stat.FewPairs) {
 		k.verdict.Kind, k.verdict.Why = stat.Broken, stat.None
 	}
-	k.mistake = len(k.broke) > 0 && !slices.ContainsFunc(k.broke, func(s record.Sample) bool { return !a.mistaken(s) })
 	return k
+}
+
+// laidOut says whether a cell has its place in the run.
+func (a *analysis) laidOut(cell record.Cell) bool {
+	return slices.ContainsFunc(a.manifest.Blocks, func(b []record.Cell) bool { return slices.Contains(b, cell) })
 }
 
 func direction(m record.MetricInfo) stat.Direction {

@@ -54,7 +54,11 @@ func (p *page) allDoubts(k *comparison) []string {
 			out = append(out, p.scatter(k)...)
 		}
 	}
-	if len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
+	switch {
+	case len(k.broke) == 0 || k.verdict.Kind == stat.Broken:
+	case k.noBase:
+		out = append(out, p.evidence(k.broke[0]))
+	default:
 		base := p.cells[record.Cell{Arm: p.baseline(), Condition: k.condition}]
 		out = append(out, fmt.Sprintf("the baseline %s; judged by the other %s: %s",
 			brokeWhen(base), plural(k.verdict.N, "pair", "pairs"), p.evidence(k.broke[0])))

@@ -20,6 +20,7 @@ const (
 	better        finding = "better"
 	noChange      finding = "no change"
 	undecided     finding = "undecided"
+	noBaseline    finding = "no baseline sample yet" // so even a break says nothing
 )
 
 // finding gives what a comparison came to.
@@ -44,6 +45,9 @@ func (k *comparison) finding() finding {
 		return better
 	case stat.NoChange:
 		return noChange
+	}
+	if k.noBase {
+		return noBaseline
 	}
 	return undecided
 }

@@ -90,7 +90,7 @@ func (a *analysis) tally(arm string) tally {
 // is not there is left out, unless nothing is.
 func (t tally) counts(ranges bool) string {
 	var parts []string
-	for _, kind := range []finding{armBroke, bothBroke, baselineBroke, planFault, worse, better, noChange, undecided} {
+	for _, kind := range []finding{armBroke, bothBroke, baselineBroke, planFault, worse, better, noChange, undecided, noBaseline} {
 		ks := t.kinds[kind]
 		if len(ks) == 0 {
 			continue
@@ -115,6 +115,7 @@ func (t tally) grave() tally {
 	t.kinds = maps.Clone(t.kinds)
 	delete(t.kinds, noChange)
 	delete(t.kinds, undecided)
+	delete(t.kinds, noBaseline)
 	return t
 }
 
@@ -231,7 +232,7 @@ func (t tally) worst() string {
 	if n := len(t.kinds[armBroke]) + len(t.kinds[bothBroke]); n > 0 {
 		return fmt.Sprintf("%s in %d of %d", armBroke, n, t.of)
 	}
-	for _, kind := range []finding{planFault, worse, baselineBroke, better, undecided, noChange} {
+	for _, kind := range []finding{planFault, worse, baselineBroke, better, undecided, noBaseline, noChange} {
 		if n := len(t.kinds[kind]); n > 0 {
 			return fmt.Sprintf("%s in %d of %d", kind, n, t.of)
 		}
@@ -413,7 +414,7 @@ func (p *page) counted() string {
 // pairs were left to judge the arm by.
 func (p *page) judgedByRest(arm string) (n int) {
 	for _, k := range p.comparisons {
-		if k.arm == arm && k.metric.Primary && len(k.broke) > 0 && k.verdict.Kind != stat.Broken {
+		if k.arm == arm && k.metric.Primary && len(k.broke) > 0 && k.verdict.Kind != stat.Broken && !k.noBase {
 			n++
 		}
 	}

@@ -65,9 +65,13 @@ func Again(then, now *Report) Held {
 	if now.a.control == shaken {
 		p.say("**The baseline against itself changed in the second run**, so it claims nothing.")
 	}
-	p.table([]layout{{Table: t}}, rows)
-	p.say("held: what was claimed is claimed again, what did not change did not, what broke broke. " +
-		"fell: it did not. open: the second run cannot tell; its interval holds what the first one found.")
+	if len(rows) == 0 {
+		p.say("The first run came to no verdict in any row, so there is nothing that a second could confirm or refute.")
+	} else {
+		p.table([]layout{{Table: t}}, rows)
+		p.say("held: what was claimed is claimed again, what did not change did not, what broke broke. " +
+			"fell: it did not. open: the second run cannot tell; its interval holds what the first one found.")
+	}
 	h.Text = p.sheet.Markdown()
 	return h
 }

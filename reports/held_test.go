@@ -52,3 +52,20 @@ func TestAgain(t *testing.T) {
 		}
 	}
 }
+
+// A run without verdicts gives no table to compare.
+func TestAgainNothing(t *testing.T) {
+	m := testManifest("few", "vanilla", "wbt")
+	cross(&m, 2, []string{"sata"}, []string{"ext4"}, []string{"bfq"}, dd)
+	run := create(t, m)
+	fill(t, run, ddValues(88, nil), nil)
+	r, err := Open(run.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Again(r, r)
+	checkText(t, h.Text)
+	if h.Held+h.Fell+h.Open != 0 || !strings.Contains(h.Text, "there was no verdict to hold") || strings.Contains(h.Text, "|") {
+		t.Errorf("%+v", h)
+	}
+}

@@ -229,7 +229,7 @@ func (p gated) sentence() sentence {
 			this = madeWorse
 		case better:
 			this = madeBetter
-		case undecided, baselineBroke, planFault:
+		case undecided, noBaseline, baselineBroke, planFault:
 			this = unclear
 			if !s.metric.Primary {
 				continue // a tail of few boots is always open: the primary metric speaks
@@ -414,6 +414,9 @@ func (p gated) extent(f finding) string {
 			if s.finding() == f && !slices.Contains(names, s.metric.Name) {
 				names = append(names, s.metric.Name)
 			}
+		}
+		if len(names) == 0 { // open for another reason: the base broke, or has no sample
+			return ""
 		}
 		return " by " + text.Clean(strings.Join(names, ", ")) + " alone"
 	}

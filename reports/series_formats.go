@@ -58,7 +58,7 @@ func (g *Gate) casesOf(suite string, steps []step) []test {
 				bad = append(bad, s.how())
 			case f == worse:
 				bad = append(bad, s.metric.Name+" worse")
-			case s.metric.Primary && (f == undecided || f == baselineBroke || f == planFault):
+			case s.metric.Primary && (f == undecided || f == noBaseline || f == baselineBroke || f == planFault):
 				t.skipped = string(f)
 			}
 		}

@@ -35,7 +35,7 @@ func (a *analysis) tests() []test {
 		switch f := k.finding(); f {
 		case worse, armBroke, bothBroke:
 			t.failure = string(f)
-		case undecided, baselineBroke:
+		case undecided, noBaseline, baselineBroke:
 			t.skipped = string(f)
 		}
 		out = append(out, t)

@@ -278,6 +278,8 @@ func (p *page) cell(k *comparison, unit scale) string {
 		return "none (> " + seen(v, unit) + " shows)" + mark
 	case stat.Undecided:
 		switch {
+		case k.noBase:
+			return "? (no baseline yet)" + mark
 		case v.Why == stat.FewPairs && v.N == 0:
 			return "? (no pair)" + mark
 		case v.Why == stat.FewPairs:

@@ -318,6 +318,48 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
+// A directory is had before its run, and is gone again if none comes.
+func TestReserve(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	p, err := Reserve(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Reserve(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("a second time: %v, want %v", err, ErrLocked)
+	}
+	p.Close()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("given back: %v", err)
+	}
+	empty := t.TempDir()
+	if p, err = Reserve(empty); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v in a directory that was there", left, err)
+	}
+	if p, err = Reserve(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Create(testManifest())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if _, err := Resume(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("its run goes on: %v, want %v", err, ErrLocked)
+	}
+	r.Close()
+	if _, err := Reserve(dir); err == nil || fault.Of(err) != fault.Plan {
+		t.Errorf("where a run is: %v", err)
+	}
+	if _, err := Reserve("/proc/run"); err == nil {
+		t.Error("a directory in /proc was had")
+	}
+}
+
 func TestCreateRefuses(t *testing.T) {
 	r := newRun(t)
 	r.Close()

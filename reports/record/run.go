@@ -49,40 +49,15 @@ func (p place) path() string { return filepath.Join(fmt.Sprintf("b%d", p.block),
 // format number and the plan's hash. A directory that has anything in it is
 // refused with a fault of the plan.
 func Create(dir string, m Manifest) (*Run, error) {
-	m.Format = Format
-	m.Plan.Hash = hashText(m.Plan.Text)
-	if err := m.check(); err != nil {
-		return nil, fmt.Errorf("create run %s: %w", dir, err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("create run: %w", err)
-	}
-	l, err := lock(dir)
+	p, err := Reserve(dir)
 	if err != nil {
 		return nil, err
 	}
-	r, err := create(dir, m, l)
-	if err != nil {
-		l.Close()
-		return nil, err
-	}
-	return r, nil
+	defer p.Close()
+	return p.Create(m)
 }
 
 func create(dir string, m Manifest, l *os.File) (*Run, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("create run: %w", err)
-	}
-	for _, e := range entries {
-		switch e.Name() {
-		case lockFile, planFile, samplesDir: // of a Create that was cut short
-		case manifestFile:
-			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
-		default:
-			return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: directory is not empty (%s)", dir, e.Name()), Hint: "give the run a directory of its own"}
-		}
-	}
 	if err := writeFile(filepath.Join(dir, planFile), []byte(m.Plan.Text)); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,90 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"spindle/internal/fault"
+)
+
+// Reservation is a directory that is kept for a run whose manifest is not known yet: to
+// make its kernels may take an hour, after which it is late to find that the
+// directory cannot be had.
+type Reservation struct {
+	dir  string
+	made bool
+	lock *os.File // nil once it is the run's, or given back
+}
+
+// Reserve makes the directory, if need be, and locks it as a run's is. It is refused
+// where Create would be.
+func Reserve(dir string) (*Reservation, error) {
+	_, err := os.Lstat(dir)
+	p := &Reservation{dir: dir, made: errors.Is(err, os.ErrNotExist)}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("create run: %w", err)
+	}
+	full := vacant(dir)
+	if _, err := os.Lstat(filepath.Join(dir, lockFile)); full != nil && err != nil {
+		return nil, full // before a lock is left among somebody's files
+	}
+	if p.lock, err = lock(dir); err != nil {
+		return nil, err // a run that is going on
+	}
+	if full != nil {
+		p.lock.Close()
+		return nil, full
+	}
+	return p, nil
+}
+
+// Create begins the run there; see the function of that name.
+func (p *Reservation) Create(m Manifest) (*Run, error) {
+	m.Format = Format
+	m.Plan.Hash = hashText(m.Plan.Text)
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("create run %s: %w", p.dir, err)
+	}
+	if err := vacant(p.dir); err != nil {
+		return nil, err
+	}
+	r, err := create(p.dir, m, p.lock)
+	if err == nil {
+		p.lock = nil
+	}
+	return r, err
+}
+
+// Close gives the directory back, if no run began there, and leaves none that was
+// not there before.
+func (p *Reservation) Close() {
+	if p.lock != nil {
+		// While it is locked, so that nobody else's goes.
+		os.Remove(filepath.Join(p.dir, lockFile))
+		p.lock.Close()
+		p.lock = nil
+		if p.made {
+			os.Remove(p.dir) // not if something is in it
+		}
+	}
+}
+
+// vacant says whether a run can begin in a directory.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("create run: %w", err)
+	}
+	for _, e := range entries {
+		switch e.Name() {
+		case lockFile, planFile, samplesDir: // of a Create that was cut short
+		case manifestFile:
+			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
+		default:
+			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: directory is not empty (%s)", dir, e.Name()), Hint: "give the run a directory of its own"}
+		}
+	}
+	return nil
+}
