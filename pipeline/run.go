@@ -36,6 +36,11 @@ func (s Stopped) Unwrap() error { return s.Err }
 // in its place on disk when the next one boots; an error of type [Stopped]
 // says how to go on.
 func Run(ctx context.Context, env Env, p *Plan, dir string) error {
+	place, err := record.Reserve(dir)
+	if err != nil {
+		return err
+	}
+	defer place.Close()
 	return hold(ctx, env, p.Virtual(), func(ctx context.Context) error {
 		kit, err := Prepare(ctx, env, p)
 		if err != nil {
@@ -44,7 +49,7 @@ func Run(ctx context.Context, env Env, p *Plan, dir string) error {
 		if err := kit.gauge(ctx, env, p); err != nil {
 			return err
 		}
-		r, err := record.Create(dir, manifest(env, kit, p))
+		r, err := place.Create(manifest(env, kit, p))
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"spindle/internal/fault"
 )
@@ -77,11 +78,12 @@ func vacant(dir string) error {
 	if err != nil {
 		return fmt.Errorf("create run: %w", err)
 	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == manifestFile }) {
+		return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
+	}
 	for _, e := range entries {
 		switch e.Name() {
 		case lockFile, planFile, samplesDir: // of a Create that was cut short
-		case manifestFile:
-			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: it holds a run already", dir), Hint: "resume that run, or give this one another directory"}
 		default:
 			return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("create run %s: directory is not empty (%s)", dir, e.Name()), Hint: "give the run a directory of its own"}
 		}
