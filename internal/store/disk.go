@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -12,6 +13,17 @@ import (
 
 	"spindle/internal/fault"
 )
+
+// noticeAfter is how long a wait may last before anybody is told.
+const noticeAfter = time.Second
+
+type noticeKey struct{}
+
+// WithNotice has Make and Lock tell, once for each wait of more than a second, what
+// they wait for: another process may be at it for an hour.
+func WithNotice(ctx context.Context, notice func(path string)) context.Context {
+	return context.WithValue(ctx, noticeKey{}, notice)
+}
 
 // Lock takes an exclusive lock on a file beside the store, by which processes
 // share what is no entry (an object tree, a repository). It is as Make's own
@@ -30,6 +42,7 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
+	told := time.Now().Add(noticeAfter)
 	for pause := time.Millisecond; ; pause = min(2*pause, 250*time.Millisecond) {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
@@ -40,6 +53,10 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 		case !errors.Is(err, syscall.EWOULDBLOCK):
 			f.Close()
 			return nil, fmt.Errorf("lock %s: %w (a network file system? choose a local directory)", path, err)
+		}
+		if notice, ok := ctx.Value(noticeKey{}).(func(string)); ok && !told.IsZero() && time.Now().After(told) {
+			notice(strings.TrimSuffix(path, ".lock"))
+			told = time.Time{}
 		}
 		select {
 		case <-ctx.Done():
