@@ -32,6 +32,8 @@ func (p *page) changes() {
 	switch {
 	case len(p.comparisons) == 0:
 		p.say("Nothing is measured yet.")
+	case !any && !slices.ContainsFunc(p.comparisons, func(k *comparison) bool { return !k.noBase }):
+		p.say("Nothing can be said yet: the baseline has no sample.")
 	case !any:
 		p.say("Nothing that stands. The tables below say what would have been seen.")
 	}

@@ -65,6 +65,10 @@ func Again(then, now *Report) Held {
 	if now.a.control == shaken {
 		p.say("**The baseline against itself changed in the second run**, so it claims nothing.")
 	}
+	if sameAgain(then.a, now.a, func(record.Cell) bool { return true }) {
+		p.say("Every value is the same to the last digit, as virtual time makes it of the same plan, kernels and seed. " +
+			"That shows that the run comes out the same again; it is no second measurement of the kernels.")
+	}
 	if len(rows) == 0 {
 		p.say("The first run came to no verdict in any row, so there is nothing that a second could confirm or refute.")
 	} else {

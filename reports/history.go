@@ -30,6 +30,7 @@ type History struct {
 	name   string
 	runs   []member
 	labels []string // dates, told apart where they are the same
+	copyOf []int    // by run: the one that it repeats in virtual time, or -1
 	tracks []track
 }
 
@@ -146,6 +147,7 @@ func (h *History) follow(all []source) {
 	for i, s := range all {
 		analyses[i] = analyse(s)
 	}
+	h.findCopies(analyses)
 	first := analyses[0]
 	for _, c := range first.manifest.Conditions {
 		for _, m := range first.metrics(c)[:1] {
@@ -155,7 +157,7 @@ func (h *History) follow(all []source) {
 				v := stat.Describe(a.values(cell, m.Name))
 				t.values = append(t.values, v)
 				t.broke = append(t.broke, brokeWhen(a.cells[cell]))
-				if v.N > 0 {
+				if v.N > 0 && h.copyOf[i] < 0 {
 					t.used = append(t.used, i)
 					t.ratio = t.ratio && v.Min > 0
 				}
@@ -166,6 +168,27 @@ func (h *History) follow(all []source) {
 	for i := range h.tracks {
 		h.tracks[i].find(historyLevel / float64(len(h.tracks)))
 	}
+}
+
+// findCopies marks the runs that had to come out as an earlier one did.
+func (h *History) findCopies(all []*analysis) {
+	for i, a := range all {
+		of := slices.IndexFunc(all[:i], func(b *analysis) bool {
+			return baseKernel(a.manifest).Hash == baseKernel(b.manifest).Hash &&
+				sameAgain(a, b, func(c record.Cell) bool { return c.Arm == a.baseline() || c.Arm == b.baseline() })
+		})
+		h.copyOf = append(h.copyOf, of)
+	}
+}
+
+// counted is how many runs are no copies.
+func (h *History) counted() (n int) {
+	for _, of := range h.copyOf {
+		if of < 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // find looks for changes; shares are found and given by logarithms.
@@ -247,6 +270,9 @@ func (h *History) title() string {
 	if n := h.Changes(); n > 0 {
 		return s + plural(n, "change", "changes")
 	}
+	if h.counted() < 2*stat.Leash {
+		return s + "too few runs to tell"
+	}
 	return s + "no change"
 }
 
@@ -261,8 +287,17 @@ func (h *History) opening(p *page) {
 	p.list(items)
 	p.say("Each condition is searched for changes of its mean by the largest two-sample t (Worsley 1979), held to %.0f %% over all %s together. A change needs %d runs behind it, and %d runs at least to be seen at all.",
 		100*historyLevel, plural(len(h.tracks), "condition", "conditions"), stat.Leash, 2*stat.Leash)
-	if len(h.runs) < 2*stat.Leash {
-		p.say("**%s are too few** for that.", plural(len(h.runs), "run", "runs"))
+	counted := h.counted()
+	if counted < len(h.runs) {
+		p.say("Same to the last digit: where the last column has =, virtual time made the same figures of the same kernel, plan and seed as before. " +
+			"That shows that a run comes out the same again; it is no second measurement, and counts once.")
+	}
+	if counted < 2*stat.Leash {
+		said := plural(len(h.runs), "run", "runs")
+		if counted < len(h.runs) {
+			said += fmt.Sprintf(", of which %d count,", counted)
+		}
+		p.say("**%s are too few** for that.", said)
 	}
 }
 
@@ -348,6 +383,9 @@ func (h *History) section(p *page, t track) {
 			if c.run == i {
 				note = t.said(j)
 			}
+		}
+		if of := h.copyOf[i]; of >= 0 {
+			note = "= " + h.labels[of]
 		}
 		if t.broke[i] != "" {
 			note = strings.TrimPrefix(note+"; "+t.broke[i], "; ")

@@ -25,14 +25,20 @@ func (p *page) virtualItem() string {
 		s += ". Plan scaled to " + p.manifest.Scale
 	}
 	var virtual, wall float64
-	spins := 0
+	spins, twice := 0, 0
 	for _, x := range p.samples {
 		if x.Virtual != nil {
 			virtual, wall, spins = virtual+x.Virtual.Seconds, wall+x.Virtual.WallSeconds, spins+x.Virtual.Spins
+			if x.Virtual.SameAgain {
+				twice++
+			}
 		}
 	}
 	if virtual > 0 {
 		s += fmt.Sprintf(". %.0f s of virtual time took %.0f s", virtual, wall)
+	}
+	if twice > 0 {
+		s += fmt.Sprintf(". %s made twice: the same metrics, and the same requests at the same times", plural(twice, "sample was", "samples were"))
 	}
 	if spins > 0 {
 		s += fmt.Sprintf(". A program that computed without system calls was cut short %d times: those samples do not come out the same again", spins)

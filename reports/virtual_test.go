@@ -16,7 +16,7 @@ func virtualRun(t *testing.T) *record.Run {
 	r := create(t, m)
 	fill(t, r, ddValues(0.4, nil), func(s *record.Sample) bool {
 		s.BootSeconds, s.SetupSeconds, s.WorkloadSeconds, s.TotalSeconds = 0.31, 0, 0.4, 2
-		s.Virtual = &record.Virtual{Seconds: 0.71, WallSeconds: 2}
+		s.Virtual = &record.Virtual{Seconds: 0.71, WallSeconds: 2, SameAgain: true}
 		return true
 	})
 	return r
@@ -47,6 +47,7 @@ func TestVirtualSaysNoDrift(t *testing.T) {
 			"every block has seeds of its own",
 			"virtual time per sample, median: boot 310 ms, workload 400 ms (400 ms to 400 ms); 12 samples took the host 24.0 s in all",
 			"queue.depth 31 (set to 1)",
+			"12 samples were made twice: the same metrics, and the same requests at the same times",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: no %q", name, want)

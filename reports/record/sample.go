@@ -110,6 +110,8 @@ type Virtual struct {
 	Trace       string  `json:"trace"`        // sha256 over all of them with their times: equal for runs that are equal
 	Turns       int64   `json:"turns"`        // between guest and drive
 	Spins       int     `json:"spins"`        // times that a program's computing was cut short: not reproducible then
+	// SameAgain says that the sample was made twice, and came out the same.
+	SameAgain bool `json:"same_again,omitempty"`
 }
 
 // DriveStats is what the drive model did during the timed part. Lateness is
