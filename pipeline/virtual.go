@@ -155,7 +155,11 @@ func carryOutVirtual(ctx context.Context, env Env, k *Kit, p *Plan, block int, c
 	if err != nil {
 		return s, fmt.Errorf("second run, to compare: %w", err)
 	}
-	return s, sameAgain(s, t)
+	if err := sameAgain(s, t); err != nil {
+		return s, err
+	}
+	s.Virtual.SameAgain = true
+	return s, nil
 }
 
 // sameAgain holds two runs of one sample against each other.

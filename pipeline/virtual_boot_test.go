@@ -94,6 +94,9 @@ func TestVirtualRun(t *testing.T) {
 			if s.Outcome.Kind != record.OK || len(s.Metrics) == 0 || s.Virtual.Requests == 0 || s.Virtual.Spins != 0 {
 				t.Errorf("%s in block %d: %+v, %+v", s.Arm, s.Block, s.Outcome, s.Virtual)
 			}
+			if s.Virtual.SameAgain != (i == 0) {
+				t.Errorf("run %d says of a second time: %v", i, s.Virtual.SameAgain)
+			}
 			if _, err := os.Stat(filepath.Join(run.SampleDir(s.Block, s.Cell), uml.RequestLog)); err != nil {
 				t.Error(err)
 			}

@@ -126,6 +126,9 @@ func (a *app) measure(ctx context.Context, p *pipeline.Plan, dir string, gate, t
 		dir = filepath.Join("runs", p.Name+"-"+a.now().Format("20060102-150405"))
 	}
 	err = pipeline.Run(ctx, env, p, dir)
+	if err == nil && twice {
+		a.log.Printf("each sample was made twice: the same metrics, and the same requests at the same times")
+	}
 	return a.finish(dir, gate, err)
 }
 
