@@ -16,6 +16,7 @@ import (
 
 	"spindle/internal/fault"
 	"spindle/internal/progress"
+	"spindle/internal/store"
 	"spindle/pipeline"
 )
 
@@ -84,6 +85,34 @@ func verbs() []verb {
 // talk on stderr and an exit code.
 func spindle(ctx context.Context, args []string, a *app) int {
 	a.command = append([]string{"spindle"}, args...)
+	out := &keptError{w: a.stdout}
+	a.stdout = out
+	ctx = store.WithNotice(ctx, func(path string) { a.log.Printf("waiting for another spindle, which is at %s", path) })
+	code := a.verb(ctx, args)
+	if code == exitFine && out.err != nil {
+		// What was asked for went nowhere, whoever wrote it.
+		return a.conclude(fmt.Errorf("write to stdout: %w", out.err))
+	}
+	return code
+}
+
+// keptError keeps the first error of a writer, for those who print and do not
+// look.
+type keptError struct {
+	w   io.Writer
+	err error
+}
+
+func (k *keptError) Write(p []byte) (int, error) {
+	n, err := k.w.Write(p)
+	if k.err == nil {
+		k.err = err
+	}
+	return n, err
+}
+
+// verb runs what the command line names.
+func (a *app) verb(ctx context.Context, args []string) int {
 	if len(args) == 0 {
 		usage(a.stderr)
 		return exitPlan
@@ -91,7 +120,7 @@ func spindle(ctx context.Context, args []string, a *app) int {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		if len(args) > 1 {
-			return spindle(ctx, append(slices.Clone(args[1:]), "-h"), a)
+			return a.verb(ctx, append(slices.Clone(args[1:]), "-h"))
 		}
 		usage(a.stdout)
 		return exitFine
@@ -191,11 +220,47 @@ func (f *flags) parse(args []string) ([]string, error) {
 		}
 		args = f.Args()
 		if len(args) == 0 {
-			return rest, nil
+			return rest, f.given()
 		}
 		rest = append(rest, args[0])
 		args = args[1:]
 	}
+}
+
+// given looks at the flags that were written. An empty text stands for the
+// default in most verbs, and is what a script with an unset variable gives.
+func (f *flags) given() error {
+	var wrong error
+	f.Visit(func(fl *flag.Flag) {
+		if wrong == nil && fl.Value.String() == "" {
+			what, _ := flag.UnquoteUsage(fl)
+			wrong = f.wrong("%s is empty: give a %s, or leave it out", dashed(fl.Name), what)
+		}
+	})
+	if wrong != nil || f.a.scale == "" {
+		return wrong
+	}
+	// Said here, because the plan's text has it as a line of its own.
+	var s pipeline.Scale
+	if err := s.UnmarshalText([]byte(f.a.scale)); err != nil {
+		return f.wrong("--scale %v", err)
+	}
+	return nil
+}
+
+// dashed is a flag as the help of verbs writes it.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// has says whether a flag was written.
+func (f *flags) has(name string) bool {
+	found := false
+	f.Visit(func(fl *flag.Flag) { found = found || fl.Name == name })
+	return found
 }
 
 func (f *flags) help() {

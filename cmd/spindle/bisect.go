@@ -19,6 +19,13 @@ func bisectWords() map[string]func(context.Context, *app, []string) error {
 	}
 }
 
+// bisectUsage gives flags the usage of a word of its own behind bisect.
+func (a *app) bisectUsage(word, args, short string) *flags {
+	f := a.flags("bisect " + word)
+	f.v = verb{name: "bisect " + word, args: args, short: short}
+	return f
+}
+
 // bisectFlags are those of every word with a plan.
 type bisectFlags struct{ good, bad, metric, condition, out *string }
 
@@ -40,7 +47,7 @@ func (b bisectFlags) options(a *app, f *flags, rest []string) (bisect.Options, e
 	case *b.good == "" || *b.bad == "":
 		return bisect.Options{}, f.wrong("wants both ends: --good REV --bad REV")
 	}
-	p, err := a.loadPlan(rest[0])
+	p, err := a.planAt(rest[0])
 	if err != nil {
 		return bisect.Options{}, err
 	}
@@ -108,14 +115,14 @@ func (a *app) bisected(ctx context.Context, dir string, asJSON bool, err error) 
 // bisectReport writes the report of a bisection again, from its log and its
 // repository.
 func bisectReport(ctx context.Context, a *app, args []string) error {
-	f := a.flags("bisect")
+	f := a.bisectUsage("report", "[--json] DIR", "write the report of a bisection again, from its log and its repository")
 	asJSON := f.Bool("json", false, "print the answer as JSON instead of the report's path")
 	rest, err := f.parse(args)
 	if err != nil {
 		return err
 	}
 	if len(rest) != 1 {
-		return f.wrong("report wants the directory of a bisection")
+		return f.wrong("wants the directory of a bisection")
 	}
 	_, err = a.bisectReport(ctx, rest[0], *asJSON)
 	return err

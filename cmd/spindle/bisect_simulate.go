@@ -13,7 +13,7 @@ import (
 // bisectSimulate searches histories whose culprit is known, and lets others
 // search them too.
 func bisectSimulate(ctx context.Context, a *app, args []string) error {
-	f := a.flags("bisect")
+	f := a.bisectUsage("simulate", "[--searches N] [--table NAME] [--noise P] [--effect P] [--json]", "search made-up histories whose culprit is known, and say how often and how dearly it is found; boots nothing")
 	searches := f.Int("searches", 200, "`number` of searches a row; dear rows get fewer")
 	seed := f.Uint64("seed", 1, "`number` that all histories and noise are drawn from")
 	only := f.String("table", "", "only this `table`")
@@ -25,21 +25,21 @@ func bisectSimulate(ctx context.Context, a *app, args []string) error {
 	case err != nil:
 		return err
 	case len(rest) > 0:
-		return f.wrong("simulate takes no arguments")
+		return f.wrong("takes no arguments")
 	case *searches < 1:
-		return f.wrong("simulate wants at least one search")
+		return f.wrong("wants at least one search")
 	}
 	cases := simulate.Cases()
 	if *only != "" {
 		cases = slices.DeleteFunc(cases, func(c simulate.Case) bool { return c.Table != *only })
 		if len(cases) == 0 {
-			return f.wrong("simulate has no table %q: there are %q", *only, simulate.Tables())
+			return f.wrong("there is no table %q: those there are: %q", *only, simulate.Tables())
 		}
 	}
 	differ := func(asked, has float64) bool { return asked >= 0 && math.Abs(asked-100*has) > 1e-6 }
 	cases = slices.DeleteFunc(cases, func(c simulate.Case) bool { return differ(*noise, c.Noise) || differ(*effect, c.Effect) })
 	if len(cases) == 0 {
-		return f.wrong("simulate has no row of that noise and effect: run it without to see those it has")
+		return f.wrong("there is no row of that noise and effect: run it without to see those it has")
 	}
 	rows := []simulate.Row{}
 	began := a.now()

@@ -17,7 +17,10 @@ const abort = 128
 
 // bisectStep says on which side HEAD is, as git bisect run wants it.
 func bisectStep(ctx context.Context, a *app, args []string) error {
-	f := a.flags("bisect")
+	f := a.bisectUsage("step", "PLAN --good REV --bad REV [-o DIR]", `say on which side HEAD is, inside a git bisect run of one's own.
+
+Exit codes are git's: 0 good, 1 bad, 125 not to be told; 128 and more end git's
+bisection, where the step itself failed.`)
 	b := f.bisect("`directory` where the ends are kept (default one in the cache, by plan and ends)")
 	side, why, err := a.step(ctx, f, b, args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -41,7 +44,7 @@ func (a *app) step(ctx context.Context, f *flags, b bisectFlags, args []string) 
 		return 0, "", err
 	}
 	if len(rest) > 1 {
-		return 0, "", f.wrong("step takes one plan; paths are for git bisect start")
+		return 0, "", f.wrong("takes one plan; paths are for git bisect start")
 	}
 	o, err := b.options(a, f, rest)
 	if err != nil {

@@ -47,6 +47,9 @@ func drive(ctx context.Context, a *app, args []string) error {
 	case *seconds < time.Second || *seconds > time.Hour:
 		return f.wrong("--time %v: not between 1s and 1h", *seconds)
 	}
+	if f.has("queue-depth") && *depth < 1 {
+		return f.wrong("--queue-depth %d: write at least 1, or leave it out", *depth)
+	}
 	s := drives.Spec{Profile: rest[0], QueueDepth: *depth}
 	for _, x := range []struct {
 		flag, text string

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,10 +16,16 @@ import (
 
 // kernelWords are the words behind spindle kernel.
 var kernelWords = []struct {
-	name string
-	run  func(ctx context.Context, a *app, f *flags, args []string) error
+	name, args, short string
+	run               func(ctx context.Context, a *app, f *flags, args []string) error
 }{
-	{"build", kernelBuild}, {"fetch", kernelFetch}, {"list", kernelList}, {"show", kernelShow}, {"gc", kernelGC},
+	{"build", "--deb PACKAGE | --git REPO --rev REV | --tarball FILE --sha256 HASH | --tree DIR [--series S] [-o DIR]",
+		"make a kernel from source code and patches, or take it from a package, and print where it is", kernelBuild},
+	{"fetch", "--deb PACKAGE | --git REPO --rev REV | --tarball FILE --sha256 HASH",
+		"bring a package or source code here, so that a build needs no network; builds nothing", kernelFetch},
+	{"list", "", "print the kernels that are made: hash, version and source, one a line", kernelList},
+	{"show", "[--json] HASH", "print all that is known of one kernel: files, configuration, patches, compiler", kernelShow},
+	{"gc", "[-n] [-unused TIME] [RUN...]", "remove from the cache the kernels, repositories and object trees that no run refers to and nobody uses", kernelGC},
 }
 
 // kernel is the verbs about kernels alone, without a plan.
@@ -26,11 +34,18 @@ func kernel(ctx context.Context, a *app, args []string) error {
 	var names []string
 	for _, w := range kernelWords {
 		if len(args) > 0 && args[0] == w.name {
+			f.v = verb{name: "kernel " + w.name, args: w.args, short: w.short}
 			return w.run(ctx, a, f, args[1:])
 		}
 		names = append(names, w.name)
 	}
 	rest, err := f.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(a.stdout)
+		for _, w := range kernelWords {
+			fmt.Fprintf(a.stdout, "  spindle kernel %s\n        %s\n", strings.TrimSpace(w.name+" "+w.args), w.short)
+		}
+	}
 	switch {
 	case err != nil:
 		return err
@@ -84,7 +99,7 @@ func kernelList(ctx context.Context, a *app, f *flags, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return f.wrong("list takes no arguments")
+		return f.wrong("takes no arguments")
 	}
 	all, err := a.made()
 	if err != nil {
@@ -106,7 +121,7 @@ func kernelFetch(ctx context.Context, a *app, f *flags, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return f.wrong("fetch takes no arguments besides flags")
+		return f.wrong("takes no arguments besides flags")
 	}
 	env, err := a.kernelEnv(debian.Archive{}, 0)
 	if err != nil {

@@ -41,6 +41,9 @@ func sourceFlags(f *flags, args []string) (kernels.Source, []string, error) {
 	if s.Rev != "" && s.Git == "" {
 		s.Git = "."
 	}
+	if s.Deb+s.Git+s.Tarball+s.Tree == "" {
+		return s, nil, f.wrong("wants what the kernel is made of: --deb PACKAGE, --git REPOSITORY --rev REV, --tarball FILE --sha256 HASH, or --tree DIR")
+	}
 	s = s.Local(absolute)
 	if err := s.Validate(); err != nil {
 		return s, nil, fault.Planf("kernel: %w", err)
@@ -65,7 +68,7 @@ func kernelBuild(ctx context.Context, a *app, f *flags, args []string) error {
 		return err
 	}
 	if len(rest) > 0 {
-		return f.wrong("build takes no arguments besides flags, such as --rev v6.12 --series wbt.mbox")
+		return f.wrong("takes no arguments besides flags, such as --rev v6.12 --series wbt.mbox")
 	}
 	env, err := a.kernelEnv(debian.Archive{}, *jobs)
 	if err != nil {

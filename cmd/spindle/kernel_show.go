@@ -18,7 +18,7 @@ func kernelShow(ctx context.Context, a *app, f *flags, args []string) error {
 		return err
 	}
 	if len(rest) != 1 {
-		return f.wrong("show wants a kernel: the beginning of its hash, as spindle kernel list prints it")
+		return f.wrong("wants a kernel: the beginning of its hash, as spindle kernel list prints it")
 	}
 	all, err := a.made()
 	if err != nil {

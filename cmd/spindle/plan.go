@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 
 	"spindle/internal/fault"
@@ -116,8 +117,19 @@ func (a *app) showPlan(name string) error {
 	return err
 }
 
+// planAt is loadPlan for a name that may be a built-in plan's with a directory in
+// its way, such as one that a run was written to.
+func (a *app) planAt(path string) (*pipeline.Plan, error) {
+	_, builtin := pipeline.Embedded(path)
+	if info, err := os.Stat(path); builtin && err == nil && info.IsDir() && !strings.Contains(path, "/") {
+		return nil, &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("read plan %s: a directory of that name hides the built-in plan", path),
+			Hint: fmt.Sprintf("run spindle in another directory, or write the plan to a file: spindle plan show %s >mine.yaml", path)}
+	}
+	return a.loadPlan(path)
+}
+
 func (a *app) layoutPlan(path string, asJSON bool) error {
-	p, err := a.loadPlan(path)
+	p, err := a.planAt(path)
 	if err != nil {
 		return err
 	}
@@ -131,7 +143,7 @@ func (a *app) layoutPlan(path string, asJSON bool) error {
 // checkPlan looks at the plan alone first: what is wrong there is told
 // without waiting for a download.
 func (a *app) checkPlan(ctx context.Context, path string, offline bool) error {
-	p, err := a.loadPlan(path)
+	p, err := a.planAt(path)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,14 +53,35 @@ func report(_ context.Context, a *app, args []string) error {
 	return a.show(f, r, o)
 }
 
-// isRunDir refuses a file where a run directory is wanted.
+// manifestFile is what a run directory has at its top.
+const manifestFile = "manifest.json"
+
+// isRunDir refuses what is no run directory.
 func isRunDir(verb, path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.IsDir() {
-		return nil // what is not there is for the reader to say
+	wrong := func(what, hint string) error {
+		return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("%s %s: %s", verb, path, what), Hint: hint}
 	}
-	return &fault.Error{Kind: fault.Plan, Err: fmt.Errorf("%s %s: a file, not a run directory", verb, path),
-		Hint: fmt.Sprintf("give the directory that spindle run made: spindle %s %s", verb, filepath.Dir(path))}
+	const made = "a run directory is one that `spindle run` made; it has a " + manifestFile
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return wrong("no such directory", made)
+	case err != nil:
+		return nil // for the reader to say
+	case info.IsDir():
+		if _, err := os.Stat(filepath.Join(path, manifestFile)); errors.Is(err, os.ErrNotExist) {
+			return wrong("no run directory: it has no "+manifestFile, made)
+		}
+		return nil
+	}
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(filepath.Join(dir, manifestFile)); err == nil {
+		return wrong("a file, not a run directory", fmt.Sprintf("give the directory it is in: spindle %s %s", verb, dir))
+	}
+	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+		return wrong("a file, not a run directory", fmt.Sprintf("a plan is run first: spindle run %s; then: spindle %s DIR, with the directory that it names", path, verb))
+	}
+	return wrong("a file, not a run directory", made)
 }
 
 // show prints a report or writes its files.

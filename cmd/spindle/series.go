@@ -81,7 +81,7 @@ func seriesVerb(ctx context.Context, a *app, args []string) error {
 	if err := o.Source.Validate(); err != nil {
 		return err
 	}
-	p, err := a.loadPlan(rest[0])
+	p, err := a.planAt(rest[0])
 	if err != nil {
 		return err
 	}

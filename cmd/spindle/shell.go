@@ -25,7 +25,7 @@ func shell(ctx context.Context, a *app, args []string) error {
 	if len(rest) != 1 {
 		return f.wrong("wants one plan file")
 	}
-	p, err := a.loadPlan(rest[0])
+	p, err := a.planAt(rest[0])
 	if err != nil {
 		return err
 	}
