@@ -191,10 +191,10 @@ func (a *analysis) overTime(g group, c record.Condition) (plots.Lines, bool, err
 			}
 		}
 	}
-	if mostWritten > 0 {
+	if mostWritten > 0 && len(written.Series) > 0 { // one interval makes no line
 		l.Panels = append(l.Panels, written)
 	}
-	if mostRead > 0.05*mostWritten && mostRead > 0 {
+	if mostRead > 0.05*mostWritten && mostRead > 0 && len(read.Series) > 0 {
 		l.Panels = append(l.Panels, read)
 	}
 	if len(dirty.Series) > 0 {

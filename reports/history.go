@@ -141,6 +141,34 @@ func (h *History) label() {
 	}
 }
 
+// marks are labels that are short enough for a picture, and what they are.
+func (h *History) marks() (marks []string, what string) {
+	all := func(format string) (out []string) {
+		for _, r := range h.runs {
+			out = append(out, r.manifest.Started.UTC().Format(format))
+		}
+		return out
+	}
+	distinct := func(s []string) int {
+		s = slices.Clone(s)
+		slices.Sort(s)
+		return len(slices.Compact(s))
+	}
+	days := all("2006-01-02")
+	switch n := len(h.runs); {
+	case distinct(days) == n:
+		return days, ""
+	case distinct(days) == 1 && distinct(all("15:04")) == n:
+		return all("15:04"), "time of day on " + days[0] + ", UTC"
+	case distinct(all("01-02 15:04")) == n:
+		return all("01-02 15:04"), "month, day and time of day, UTC"
+	}
+	for i := range h.runs {
+		marks = append(marks, fmt.Sprint(i+1))
+	}
+	return marks, "number of the run"
+}
+
 // follow finds the changes of every condition.
 func (h *History) follow(all []source) {
 	analyses := make([]*analysis, len(all))
@@ -295,7 +323,7 @@ func (h *History) opening(p *page) {
 	if counted < 2*stat.Leash {
 		said := plural(len(h.runs), "run", "runs")
 		if counted < len(h.runs) {
-			said += fmt.Sprintf(", of which %d count,", counted)
+			said += fmt.Sprintf(", of which %s,", plural(counted, "counts", "count"))
 		}
 		p.say("**%s are too few** for that.", said)
 	}
@@ -411,7 +439,8 @@ func (h *History) course(t track) plots.Course {
 	if unit.name != "" {
 		axis += ", " + unit.name
 	}
-	c := plots.Course{Title: t.condition.String() + ": " + t.workload.Title, Axis: axis, Labels: h.labels}
+	c := plots.Course{Title: t.condition.String() + ": " + t.workload.Title, Axis: axis}
+	c.Labels, c.Below = h.marks()
 	for _, v := range t.values {
 		c.Runs = append(c.Runs, plots.Cell{Mean: v.Mean / unit.size, Low: v.Low / unit.size, High: v.High / unit.size})
 	}

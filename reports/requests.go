@@ -28,7 +28,7 @@ const requestBins = 500
 // requests are those of one sample, in bins of time.
 type requests struct {
 	lba     plots.Series // GB, of the first request that arrived in a bin
-	latency plots.Series // ms, the longest of those that were done in a bin
+	latency plots.Series // ms, the longest of those that were done in a bin; NaN where none was
 	depth   plots.Series // mean number under way in a bin
 }
 
@@ -120,7 +120,7 @@ func bin(all []request, arm int) (out requests) {
 			to *plots.Series
 			y  float64
 		}{{&out.lba, lba[i]}, {&out.latency, latency[i]}, {&out.depth, busy[i]}} {
-			if !math.IsNaN(p.y) {
+			if !math.IsNaN(p.y) || p.to == &out.latency {
 				p.to.X, p.to.Y = append(p.to.X, x), append(p.to.Y, p.y)
 			}
 		}

@@ -14,6 +14,7 @@ type Course struct {
 	Title  string
 	Axis   string   // with the unit
 	Labels []string // of the runs
+	Below  string   // what the labels are, if they do not say
 	Runs   []Cell   // Values are not drawn; NaN where a run has none
 	Levels []Level
 }
@@ -32,6 +33,7 @@ func (c Course) Draw() (Picture, error) {
 		to = titled(to, c.Title, nil, nil)
 		p := newPlot()
 		p.Y.Label.Text = c.Axis
+		p.X.Label.Text = c.Below
 		p.NominalX(c.names()...)
 		p.X.Min, p.X.Max = -0.5, float64(len(c.Runs))-0.5
 		p.Y.Min, p.Y.Max = c.limits()
@@ -42,7 +44,12 @@ func (c Course) Draw() (Picture, error) {
 
 // names are the labels below the axis: all of a few runs, else some.
 func (c Course) names() []string {
-	step := (len(c.Labels) + 9) / 10
+	room := 100 // characters
+	for _, l := range c.Labels {
+		room = min(room, 100/max(1, min(len(l), 12)))
+	}
+	room = max(1, min(room, 10))
+	step := (len(c.Labels) + room - 1) / room
 	out := make([]string, len(c.Labels))
 	for i, l := range c.Labels {
 		if i%max(step, 1) == 0 {

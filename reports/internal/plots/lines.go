@@ -23,7 +23,8 @@ type Panel struct {
 	Series []Series
 }
 
-// Series is one sample. X is in seconds and increases.
+// Series is one sample. X is in seconds and increases. Where Y is NaN there is
+// nothing to show, and the line is broken.
 type Series struct {
 	Arm  int
 	X, Y []float64
@@ -47,7 +48,9 @@ func (l Lines) Draw() (Picture, error) {
 			}
 			p.Add(plotter.NewGrid())
 			for _, s := range x.Series {
-				p.Add(&plotter.Line{XYs: points(s), LineStyle: lookOf(s.Arm).line(1)})
+				for _, part := range s.parts() {
+					p.Add(part.plotter())
+				}
 			}
 			p.X.Min, p.X.Max = 0, last
 			p.Y.Min, p.Y.Max = 0, upTo(p.Y.Max*1.05)
@@ -70,7 +73,39 @@ func (l Lines) last() float64 {
 			}
 		}
 	}
-	return max(most, 1)
+	if most == 0 { // no data
+		return 1
+	}
+	return most
+}
+
+// parts are the stretches of a series without NaN.
+func (s Series) parts() []Series {
+	var out []Series
+	open := false
+	for i := range min(len(s.X), len(s.Y)) {
+		if math.IsNaN(s.Y[i]) {
+			open = false
+			continue
+		}
+		if !open {
+			out, open = append(out, Series{Arm: s.Arm}), true
+		}
+		last := &out[len(out)-1]
+		last.X, last.Y = append(last.X, s.X[i]), append(last.Y, s.Y[i])
+	}
+	return out
+}
+
+// plotter draws a stretch: as a line, or where it is one point as a dot, which
+// no line would show.
+func (s Series) plotter() plot.Plotter {
+	if len(s.X) > 1 {
+		return &plotter.Line{XYs: points(s), LineStyle: lookOf(s.Arm).line(1)}
+	}
+	dot := lookOf(s.Arm).glyph()
+	dot.Radius = 1.5
+	return &plotter.Scatter{XYs: points(s), GlyphStyle: dot}
 }
 
 // most is how many points a line may have: more cannot be seen at this size.

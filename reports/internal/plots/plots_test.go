@@ -57,6 +57,7 @@ func TestDraw(t *testing.T) {
 		"huge":    Dots{Title: strings.Repeat("long ", 100), Axis: "a", Arms: []string{strings.Repeat("x", 300)}, Rows: []Row{{strings.Repeat("y", 300), []Cell{{Values: []float64{-1e300, 1e300}, Mean: 0, Low: -1e300, High: 1e300}}}}}.Draw,
 		"7 arms":  Dots{Title: "t", Axis: "a", Arms: slices.Repeat([]string{"x"}, 7), Rows: []Row{{"one", slices.Repeat([]Cell{full}, 7)}}}.Draw,
 		"lines":   Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"MB/s", []Series{{0, []float64{0, 1, 2}, []float64{0, 5, 1}}}}, {"MiB", []Series{{0, []float64{0, 9}, []float64{0, 0}}}}}}.Draw,
+		"gaps":    Lines{Title: "t", Arms: []string{"x"}, Panels: []Panel{{"ms", []Series{{0, []float64{0, 1, 2, 3}, []float64{nan, 5, nan, nan}}}}}}.Draw,
 		"stack":   Stack{Title: "t", Tracks: []Track{{"MB/s", "x", []Curve{{"written", []float64{0, 1, 2}, []float64{5, 1}}, {"read", []float64{0, 1}, []float64{0, 3}}}, []Span{{0.5, 1}}}, {"ms", "y", nil, nil}}}.Draw,
 		"tail":    Tail{Title: "t", Axis: "a", What: "fsyncs", Arms: []string{"x", "y"}, Boots: []Boot{{Arm: 0, Latencies: []float64{0.001, 0.002, 5}}, {Arm: 1, Latencies: []float64{0, 1e-9}}, {Arm: 1}}}.Draw,
 		"counted": Tail{Title: "t", Axis: "a", What: "reads", Arms: []string{"x"}, Boots: []Boot{{Latencies: []float64{0.002, 0.001}, Counts: []int64{1, 999}}}}.Draw,
@@ -124,6 +125,37 @@ func TestTailSteps(t *testing.T) {
 	for x, want := range map[float64]float64{0.005: 1, 0.1: 0.1, 1: 0.01} {
 		if got := above(x); math.Abs(got-want) > 1e-9 {
 			t.Errorf("share above %v is %v, want %v", x, got, want)
+		}
+	}
+}
+
+// A line is broken where there is nothing to show, and the axis ends with the
+// data.
+func TestLinesParts(t *testing.T) {
+	nan := math.NaN()
+	s := Series{Arm: 1, X: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Y: []float64{nan, 3, 4, nan, 5}}
+	want := []Series{{1, []float64{0.2, 0.3}, []float64{3, 4}}, {1, []float64{0.5}, []float64{5}}}
+	if d := cmp.Diff(want, s.parts()); d != "" {
+		t.Errorf("parts (-want +got):\n%s", d)
+	}
+	for want, l := range map[float64]Lines{0.5: {Panels: []Panel{{"ms", []Series{s}}}}, 1: {}} {
+		if got := l.last(); got != want {
+			t.Errorf("the axis ends at %v, want %v", got, want)
+		}
+	}
+}
+
+// Labels below a picture do not run into each other.
+func TestCourseNames(t *testing.T) {
+	for label, want := range map[string]int{"12": 10, "10:02": 10, "2026-12-01": 10, "12-01 10:02": 7} {
+		n := 0
+		for _, l := range (Course{Labels: slices.Repeat([]string{label}, 20)}).names() {
+			if l == label {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d of 20 labels %q, want %d", n, label, want)
 		}
 	}
 }

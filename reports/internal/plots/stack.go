@@ -37,7 +37,10 @@ type Curve struct {
 // Span is a stretch of time in seconds.
 type Span struct{ From, To float64 }
 
-const trackHeight = 72
+const (
+	trackHeight   = 76
+	captionHeight = 12 // of it, above the curves
+)
 
 // Draw gives the picture.
 func (s Stack) Draw() (Picture, error) {
@@ -67,14 +70,19 @@ func (s Stack) Draw() (Picture, error) {
 				}
 				p.Add(l)
 			}
-			p.Add(caption{t})
 			p.X.Min, p.X.Max = 0, last
-			p.Y.Min, p.Y.Max = 0, upTo(tops[t.Axis]*1.3) // room for the caption
+			p.Y.Min, p.Y.Max = 0, upTo(tops[t.Axis]*1.05)
 			rows = append(rows, []*plot.Plot{p})
 		}
 		tiles := draw.Tiles{Rows: len(rows), Cols: 1, PadY: 2}
 		for i, row := range plot.Align(rows, tiles, c) {
-			rows[i][0].Draw(row[0])
+			below := row[0]
+			below.Max.Y -= captionHeight
+			rows[i][0].Draw(below)
+			data := rows[i][0].DataCanvas(below)
+			caption{s.Tracks[i]}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: data.Min.X, Y: row[0].Max.Y - captionHeight}, Max: vg.Point{X: data.Max.X, Y: row[0].Max.Y},
+			}})
 		}
 	})
 }
@@ -140,17 +148,17 @@ func (s shades) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// caption names the arm and the lines of a track, in its upper edge.
+// caption names the arm and the lines of a track. It stands above the curves,
+// where it hides none.
 type caption struct{ Track }
 
-// Plot draws it.
-func (k caption) Plot(c draw.Canvas, p *plot.Plot) {
-	style := p.X.Tick.Label
+func (k caption) draw(c draw.Canvas) {
+	style := newPlot().X.Tick.Label
 	style.XAlign, style.YAlign = draw.XLeft, draw.YTop
 	top := c.Max.Y - 1
 	name := cut(k.Arm, 44)
-	c.FillText(style, vg.Point{X: c.Min.X + 4, Y: top}, name)
-	at := c.Max.X - 4
+	c.FillText(style, vg.Point{X: c.Min.X, Y: top}, name)
+	at := c.Max.X
 	for j := len(k.Curves) - 1; j >= 0; j-- {
 		name := k.Curves[j].Name
 		if name == "" {
