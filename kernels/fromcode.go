@@ -64,6 +64,9 @@ func (env Env) builds() string {
 // patches, the compiler, the configuration.
 func plan(ctx context.Context, env Env, s Source) (kbuild.Spec, Build, error) {
 	fail := func(err error) (kbuild.Spec, Build, error) { return kbuild.Spec{}, Build{}, err }
+	if err := s.here(); err != nil {
+		return fail(err)
+	}
 	target, err := kbuild.Arch(s.Arch)
 	if err != nil {
 		return fail(fault.Planf("arch: %w", err))

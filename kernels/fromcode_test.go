@@ -239,6 +239,9 @@ func TestMakeFromCodeFails(t *testing.T) {
 		want   string
 	}{
 		"no such rev":        {Source{Git: dir, Rev: "v7"}, fault.Plan, "rev v7: no such commit"},
+		"no repository":      {Source{Git: "/nonexist", Rev: "v6.12"}, fault.Plan, "git: /nonexist: no such directory"},
+		"no tree":            {Source{Tree: "/nonexist"}, fault.Plan, "tree: /nonexist: no such directory"},
+		"no series":          {Source{Deb: "linux-source-6.12", Series: "/no.mbox"}, fault.Plan, "series: /no.mbox: no such file or directory"},
 		"a broken patch":     {Source{Git: dir, Rev: "v6.12.3", Series: broken}, fault.Kernel, `patch 1 of 1 "x" does not apply`},
 		"too many":           {Source{Git: dir, Rev: "v6.12.3", Series: "v6.12.3..wbt", Upto: upto(4)}, fault.Plan, "upto: 4: series v6.12.3..wbt has 3 patches"},
 		"no compiler":        {Source{Git: dir, Rev: "v6.12.3", CC: "gcc-nowhere"}, fault.Machinery, "find compiler"},

@@ -47,9 +47,12 @@ func Fetch(ctx context.Context, env Env, s Source) (name string, err error) {
 		a, err := Make(ctx, env, s)
 		return a.Source, err
 	}
+	if err := s.here(); err != nil {
+		return "", s.of(err)
+	}
 	b, err := s.base(ctx, env, tree.Env{Dir: env.builds(), Log: env.Log})
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", s, err)
+		return "", s.of(err)
 	}
 	return b.Name, nil
 }

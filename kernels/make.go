@@ -3,7 +3,6 @@ package kernels
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"spindle/internal/debian"
 	"spindle/internal/fault"
@@ -51,7 +50,7 @@ func Make(ctx context.Context, env Env, s Source) (Artifact, error) {
 	}
 	dir, err := make(ctx, env, s)
 	if err != nil {
-		return Artifact{}, fmt.Errorf("%s: %w", s, err)
+		return Artifact{}, s.of(err)
 	}
 	return load(dir)
 }

@@ -85,7 +85,7 @@ func readImage(path string) (*bzImage, error) {
 			return nil, fault.Planf("%s is a directory: give the image in it, such as %s", path, filepath.Join(path, "arch/x86/boot/bzImage"))
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fault.Planf("%w: make bzImage builds one as arch/x86/boot/bzImage", err)
+			return nil, fault.Planf("%s: no such file or directory: make bzImage builds one as arch/x86/boot/bzImage", path)
 		}
 		return nil, err
 	}

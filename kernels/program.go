@@ -31,7 +31,7 @@ func fromProgram(ctx context.Context, env Env, s Source) (dir string, err error)
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fault.Planf("%w: make ARCH=um builds one as linux", err)
+		return "", fault.Planf("%s: no such file or directory: make ARCH=um builds one as linux", path)
 	} else if err != nil {
 		return "", err
 	}

@@ -2,7 +2,6 @@ package kernels
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"spindle/internal/fault"
@@ -20,9 +19,12 @@ type Trial struct {
 // as git am --skip goes on: later patches that need it fail in turn, and those
 // that do not are there to be tested.
 func TrySeries(ctx context.Context, env Env, s Source) ([]Trial, error) {
-	fail := func(err error) ([]Trial, error) { return nil, fmt.Errorf("%s: %w", s, err) }
+	fail := func(err error) ([]Trial, error) { return nil, s.of(err) }
 	if err := s.Validate(); err != nil {
 		return fail(fault.Planf("%w", err))
+	}
+	if err := s.here(); err != nil {
+		return fail(err)
 	}
 	t := tree.Env{Dir: env.builds(), Log: env.Log}
 	base, err := s.base(ctx, env, t)

@@ -125,6 +125,11 @@ func (p *Plan) atKernel(s *source, name string, err error) (archive bool) {
 	var missing debian.MissingSuites
 	if !errors.As(err, &missing) {
 		at := p.written(name)
+		var file *kernels.Missing
+		if errors.As(err, &file) && at.get(file.Key) != nil {
+			s.value(at.get(file.Key), "kernel %s: %v", name, err)
+			return false
+		}
 		for _, key := range []string{"deb", "path", "git", "tarball", "tree"} {
 			if v := at.get(key); v != nil {
 				s.value(v, "kernel %s: %v", name, err)
