@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"spindle/reports/internal/text"
@@ -11,12 +13,21 @@ import (
 
 // broken lists every sample whose kernel broke.
 func (p *page) broken() {
-	var items []string
+	var all []record.Sample
 	for _, s := range p.samples {
 		if s.Outcome.Kind != record.OK {
-			items = append(items, fmt.Sprintf("%s, %s, block"+text.NBSP+"%d: %s%s",
-				text.Clean(s.Arm), text.Clean(s.Condition.String()), s.Block, brokeHow(s.Outcome), p.notes.refer([]string{p.evidence(s)})))
+			p.notes.refer([]string{p.evidence(s)})
+			all = append(all, s)
 		}
+	}
+	// In the order of their notes, of which the tables above have numbered some.
+	slices.SortStableFunc(all, func(a, b record.Sample) int {
+		return cmp.Compare(p.notes.number[p.evidence(a)], p.notes.number[p.evidence(b)])
+	})
+	var items []string
+	for _, s := range all {
+		items = append(items, fmt.Sprintf("%s, %s, block"+text.NBSP+"%d: %s%s",
+			text.Clean(s.Arm), text.Clean(s.Condition.String()), s.Block, brokeHow(s.Outcome), p.notes.refer([]string{p.evidence(s)})))
 	}
 	items = append(items, p.breakRates()...)
 	for _, k := range p.comparisons {
