@@ -267,6 +267,15 @@ func (c *checker) valid(n *node, what string, err error) {
 		at = at.fields[i]
 		rest = strings.TrimLeft(rest[len(at.key.text):], ": ")
 	}
+	// Of fio's options the message has the pair as a job file has it.
+	if options := at.get("options"); options != nil {
+		i := slices.IndexFunc(options.fields, func(f *node) bool {
+			return f.kind == scalar && strings.Contains(rest, " "+f.key.text+"="+f.text+":")
+		})
+		if i >= 0 {
+			at = options.fields[i]
+		}
+	}
 	switch {
 	case at == n:
 		c.entry(n, "%s: %v", what, err)

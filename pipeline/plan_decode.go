@@ -3,6 +3,7 @@ package pipeline
 import (
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strconv"
@@ -218,7 +219,8 @@ func (d *decoder) scalar(n *node, v reflect.Value) {
 		if d.whole(n) {
 			i, err := strconv.ParseInt(n.text, 10, v.Type().Bits())
 			if err != nil {
-				d.value(n, "%s: %s is out of range", n.name(), n.text)
+				// What the field takes is far less, and the checks say it.
+				d.value(n, "%s: %s is out of range: a number here has at most 18 digits", n.name(), clip(n.text))
 				return
 			}
 			v.SetInt(i)
@@ -227,7 +229,7 @@ func (d *decoder) scalar(n *node, v reflect.Value) {
 		if d.whole(n) {
 			u, err := strconv.ParseUint(n.text, 10, v.Type().Bits())
 			if err != nil {
-				d.value(n, "%s: %s is out of range", n.name(), n.text)
+				d.value(n, "%s: %s is out of range: want from 0 to %d", n.name(), clip(n.text), uint64(math.MaxUint64)>>(64-v.Type().Bits()))
 				return
 			}
 			v.SetUint(u)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"spindle/internal/unit"
 	"spindle/pipeline/drive/disk"
@@ -155,7 +156,7 @@ func parseProfile(file string, data []byte) (profile, error) {
 	var p profile
 	s := sheet{file: file, text: data}
 	if err := s.decode(&p); err != nil {
-		return p, err
+		return p, clipped(err)
 	}
 	kinds := 0
 	for _, there := range []bool{p.Disk != nil, p.SSD != nil, p.Raw != nil} {
@@ -190,6 +191,23 @@ func parseProfile(file string, data []byte) (profile, error) {
 		return p, err
 	}
 	return p, s.sources(p.Sources, p.params())
+}
+
+// clipped cuts what an error quotes of a file: where that is no profile, YAML
+// takes all of it for one value.
+func clipped(err error) error {
+	const most = 60
+	var e *FileError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if says, value, ok := strings.Cut(e.Message, ", not "); ok && utf8.RuneCountInString(value) > most {
+		e.Message = says + ", not " + string([]rune(value)[:most]) + "..."
+	}
+	if line := []rune(e.Source); len(line) > 2*most && e.Column <= most {
+		e.Source = string(line[:2*most]) + "..."
+	}
+	return err
 }
 
 // sources checks that every source is of a parameter.

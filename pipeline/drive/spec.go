@@ -2,6 +2,7 @@ package drive
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -254,11 +255,20 @@ func (s Spec) resolve() (resolved, error) {
 	if s.MediaRate != 0 {
 		r.rescaled = p.rate()
 		if r.profile, err = p.rescale(s.MediaRate); err != nil {
-			return fail("media-rate: %w", err)
+			// Of the model's own words only the reason: its keys are not the
+			// plan's.
+			reason := err.Error()
+			if i := strings.LastIndex(reason, ": "); i >= 0 {
+				reason = reason[i+2:]
+			}
+			return fail("media-rate %s: %s; the drive itself has %s", s.MediaRate, reason, rounded(r.rescaled))
 		}
 	}
 	return r, nil
 }
+
+// rounded is a rate as data sheets give it.
+func rounded(r unit.Rate) string { return fmt.Sprintf("%.4gMB/s", float64(r)/1e6) }
 
 // rate is the sustained rate of one drive.
 func (p profile) rate() unit.Rate {
