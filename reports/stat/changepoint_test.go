@@ -122,7 +122,11 @@ func TestChangePointsSimulated(t *testing.T) {
 			}
 			rate := float64(falsely) / float64(trials)
 			t.Logf("%-28s n = %2d: %4.1f %%", noise.name, n, 100*rate)
-			if rate > noise.most {
+			most := noise.most
+			if testing.Short() { // so few say as much only within their standard error
+				most += 2 * math.Sqrt(most*(1-most)/float64(trials))
+			}
+			if rate > most {
 				t.Errorf("%s, n = %d: %.1f %% false change points, more than %.0f %%", noise.name, n, 100*rate, 100*noise.most)
 			}
 		}
