@@ -198,7 +198,7 @@ func checkVirtualReport(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	words := strings.Join(strings.Fields(string(text)), " ")
-	for _, want := range []string{"virtual time", "Not modelled", "500ns a system call"} {
+	for _, want := range []string{"virtual time", "Not modelled", "500 ns a system call"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the report does not say %q", want)
 		}
