@@ -38,7 +38,7 @@ func run(ctx context.Context, a *app, args []string) error {
 	if len(rest) != 1 {
 		return f.wrong("wants one plan file")
 	}
-	p, err := a.loadPlan(rest[0])
+	p, err := a.planAt(rest[0])
 	if err != nil {
 		return err
 	}

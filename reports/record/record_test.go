@@ -320,7 +320,8 @@ func TestKilledWriter(t *testing.T) {
 
 // A directory is had before its run, and is gone again if none comes.
 func TestReserve(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	top := t.TempDir()
+	dir := filepath.Join(top, "runs", "run")
 	p, err := Reserve(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -329,8 +330,8 @@ func TestReserve(t *testing.T) {
 		t.Errorf("a second time: %v, want %v", err, ErrLocked)
 	}
 	p.Close()
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("given back: %v", err)
+	if left, err := os.ReadDir(top); err != nil || len(left) > 0 {
+		t.Errorf("given back, %v are left, %v", left, err)
 	}
 	empty := t.TempDir()
 	if p, err = Reserve(empty); err != nil {

@@ -15,15 +15,14 @@ import (
 // directory cannot be had.
 type Reservation struct {
 	dir  string
-	made bool
+	made []string // the directories that were not there, the innermost first
 	lock *os.File // nil once it is the run's, or given back
 }
 
 // Reserve makes the directory, if need be, and locks it as a run's is. It is refused
 // where Create would be.
 func Reserve(dir string) (*Reservation, error) {
-	_, err := os.Lstat(dir)
-	p := &Reservation{dir: dir, made: errors.Is(err, os.ErrNotExist)}
+	p := &Reservation{dir: dir, made: missing(dir)}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("create run: %w", err)
 	}
@@ -31,6 +30,7 @@ func Reserve(dir string) (*Reservation, error) {
 	if _, err := os.Lstat(filepath.Join(dir, lockFile)); full != nil && err != nil {
 		return nil, full // before a lock is left among somebody's files
 	}
+	var err error
 	if p.lock, err = lock(dir); err != nil {
 		return nil, err // a run that is going on
 	}
@@ -66,9 +66,19 @@ func (p *Reservation) Close() {
 		os.Remove(filepath.Join(p.dir, lockFile))
 		p.lock.Close()
 		p.lock = nil
-		if p.made {
-			os.Remove(p.dir) // not if something is in it
+		for _, d := range p.made {
+			os.Remove(d) // not if something is in it
 		}
+	}
+}
+
+// missing gives the directories on the way to dir, and dir, that are not there.
+func missing(dir string) (list []string) {
+	for dir = filepath.Clean(dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+			return list
+		}
+		list = append(list, dir)
 	}
 }
 
