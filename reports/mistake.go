@@ -68,6 +68,9 @@ func (a *analysis) mistakeOf(s record.Sample) (mistake, bool) {
 		if len(a.manifest.Arms) < 2 {
 			return mistake{}, false // nothing says that another kernel would do better
 		}
+		if len(s.Drive.Faults) > 0 {
+			return mistake{}, false // the drive was to fail, and what a kernel makes of it is the question
+		}
 		m.workload = s.Condition.Workload
 	case "mount", "mkfs":
 		m.filesystem = s.Condition.Filesystem

@@ -19,6 +19,10 @@ func TestWorkloadMistake(t *testing.T) {
 	}{
 		"workload": {func(s *record.Sample) { s.Outcome = failed }, "workload dd failed in every arm: workload: sh -c nosuch: exit status 127"},
 		"setting":  {func(s *record.Sample) { s.Outcome = setting }, "workload dd wants the setting trace, which cannot be had in any arm: "},
+		"a drive that fails": {func(s *record.Sample) {
+			s.Outcome = failed
+			s.Drive.Faults = []string{"error: 3 requests"}
+		}, ""},
 		"one arm": {func(s *record.Sample) {
 			if s.Arm == "tuned" {
 				s.Outcome = failed

@@ -107,17 +107,11 @@ func (s *seat) set(cpus *unix.CPUSet) {
 	}
 }
 
-// waits is how long the loop's thread and the guest's kernel were ready to run and
-// had no CPU (Documentation/scheduler/sched-stats.rst).
-func (s *seat) waits() (sum time.Duration) {
-	for _, tid := range []int{s.tid, s.pid} {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", tid))
-		if f := strings.Fields(string(text)); err == nil && len(f) > 1 {
-			ns, _ := strconv.ParseInt(f[1], 10, 64)
-			sum += time.Duration(ns)
-		}
-	}
-	return sum
+// waits is how long the loop's thread and the guest's kernel had no CPU.
+func (s *seat) waits() time.Duration {
+	_, loop := scheduled(s.tid)
+	_, guest := scheduled(s.pid)
+	return loop + guest
 }
 
 // currentCPU is the CPU on which the calling thread runs: field 39 of

@@ -57,4 +57,7 @@ func TestSeat(t *testing.T) {
 	check("settled again", 1, 1)
 	s.leave()
 	check("left", all, 1)
+	if ran, _ := scheduled(s.tid); ran <= 0 || ran > time.Hour {
+		t.Errorf("this thread ran for %v", ran)
+	}
 }

@@ -118,13 +118,19 @@ func children(pid int) (list []int) {
 // onCPU is how long a process was on a CPU: of its main thread, which is the only
 // one that a guest's kernel and programs have.
 func onCPU(pid int) time.Duration {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+	ran, _ := scheduled(pid)
+	return ran
+}
+
+// scheduled is how long a thread ran, and how long it was ready to and had no CPU;
+// 0 of one that is gone (Documentation/scheduler/sched-stats.rst).
+func scheduled(tid int) (ran, waited time.Duration) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", tid))
 	if err != nil {
-		return 0 // gone
+		return 0, 0
 	}
-	first, _, _ := strings.Cut(string(text), " ")
-	ns, _ := strconv.ParseInt(first, 10, 64)
-	return time.Duration(ns)
+	fmt.Sscan(string(text), &ran, &waited) // nanoseconds, both
+	return ran, waited
 }
 
 // cpuTime is what all threads of a process have computed, in clock ticks of
